@@ -18,7 +18,7 @@ from plait.papers import names
 from plait.papers.description import Expected, load_paper
 from plait.scenarios.scheduler import schedulers
 from plait.support.pages import markdown
-from plait.validate import quic, space
+from plait.validate import ends, space
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = (
@@ -111,7 +111,7 @@ LISTS: Mapping[str, Callable[[], Sequence[str]]] = {
     ),
     "drawn schedulers": lambda: space.SCHEDULERS,
     "later drawn schedulers": lambda: space.LATER,
-    "schedulers over QUIC": lambda: quic.SCHEDULERS,
+    "schedulers over QUIC": lambda: ends.QUIC.schedulers,
     "modes of redundant": lambda: next(
         re.findall(r'"([^"]+)"', parameter["choices"])
         for one in schedulers()

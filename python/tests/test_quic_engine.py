@@ -10,7 +10,7 @@ import pytest
 from conftest import DSL_AND_LTE, Command
 
 import plait
-from plait.validate import quic
+from plait.validate import ends
 
 LINKS = f'duration = "3s"\n[transport]\nprotocol = "mpquic"\n{DSL_AND_LTE}'
 
@@ -87,24 +87,24 @@ def test_the_validation_says_what_it_measured(command: Command) -> None:
     assert sizes[0] <= told["difference_percent"]["median"] <= sizes[-1]
 
 
-def _compared(quic_goodputs: list[float], simulated: list[float]) -> list[quic.Compared]:
-    case = next(iter(quic.draw("1", 2)))
+def _compared(quic_goodputs: list[float], simulated: list[float]) -> list[ends.Compared]:
+    case = next(ends.draw(ends.QUIC, "1", 2))
     return [
-        quic.Compared(case, str(number), one, other, other)
+        ends.Compared(case, str(number), one, other, other)
         for number, (one, other) in enumerate(zip(quic_goodputs, simulated, strict=True))
     ]
 
 
 def test_goals_are_held_against_the_goodputs() -> None:
     same = _compared([10e6, 20e6, 30e6], [10e6, 20e6, 30e6])
-    assert quic.missed(same) == []
-    assert quic.rankings(same)[0] == quic.Ranking(pairs=3, alike=3)
+    assert ends.missed(ends.QUIC, same) == []
+    assert ends.rankings(same)[0] == ends.Ranking(pairs=3, alike=3)
     other = _compared([10e6, 20e6, 30e6], [30e6, 20e6, 10e6])
-    assert quic.rankings(other)[0] == quic.Ranking(pairs=3, alike=0)
-    assert len(quic.missed(other)) == 3
+    assert ends.rankings(other)[0] == ends.Ranking(pairs=3, alike=0)
+    assert len(ends.missed(ends.QUIC, other)) == 3
     # Goodputs within five percent of each other are not ranked.
     close = _compared([10e6, 10.4e6], [10.4e6, 10e6])
-    assert quic.rankings(close)[0].pairs == 0
+    assert ends.rankings(close)[0].pairs == 0
     assert [one.percent for one in close] == pytest.approx([4.0, 100 * (10 / 10.4 - 1)])
-    strange = [replace(one, case=next(iter(quic.draw("2", 2)))) for one in other[:1]]
-    assert quic.rankings([*same[:1], *strange])[0].pairs == 0, "of two cases"
+    strange = [replace(one, case=next(ends.draw(ends.QUIC, "2", 2))) for one in other[:1]]
+    assert ends.rankings([*same[:1], *strange])[0].pairs == 0, "of two cases"

@@ -10,7 +10,7 @@ from conftest import Command
 import plait
 from plait.linux import tools
 from plait.usrsctp import archive, build, program
-from plait.validate import usrsctp
+from plait.validate import ends
 
 LINKS = """
 name = "links"
@@ -116,9 +116,9 @@ def test_an_archive_with_another_content_is_not_taken(
 
 
 def test_the_goals_are_held_against_the_goodputs() -> None:
-    case = next(iter(usrsctp.draw("1", 2)))
-    assert usrsctp.missed([usrsctp.Compared(case, 10e6, 10.2e6, 10e6)]) == []
-    assert len(usrsctp.missed([usrsctp.Compared(case, 10e6, 12e6, 10e6)])) == 2
+    case = next(ends.draw(ends.USRSCTP, "1", 2))
+    assert ends.missed(ends.USRSCTP, [ends.Compared(case, "round-robin", 10e6, 10.2e6, 10e6)]) == []
+    assert len(ends.missed(ends.USRSCTP, [ends.Compared(case, "round-robin", 10e6, 12e6, 10e6)])) == 2
 
 
 needs_stack = pytest.mark.skipif(program.built() is None, reason="no stack is built (plait usrsctp build)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from plait._core import RunError
 from plait.cli.groups import PlaitGroup
 from plait.cli.options import JSON, THREADS, excludes, needs
 from plait.cli.output import print_json, say
-from plait.cli.validate_tables import WORST, print_quic, print_requests, print_table, print_usrsctp
+from plait.cli.validate_tables import WORST, print_ends, print_requests, print_table
 from plait.scenarios.scheduler import parse_choice
 from plait.scenarios.text import scenario_text
 from plait.support.files import make_folder, write_text
@@ -25,9 +25,31 @@ from plait.support.tables import Cell
 
 if TYPE_CHECKING:
     from plait.validate import Agreement, Measured, Validation
+    from plait.validate.ends import Ends
 
 DRAW = "reported"
 FAILURES_SHOWN = 3
+
+Command = Callable[..., Any]
+SEEDS = click.option(
+    "--seeds",
+    default=3,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Runs of each case and scheduler on each engine.",
+)
+
+
+def _points(points: int, *, least: int) -> Callable[[Command], Command]:
+    """Option of the number of drawn cases."""
+    return click.option(
+        "--points",
+        default=points,
+        show_default=True,
+        type=click.IntRange(min=least),
+        help="How many.",
+        metavar="N",
+    )
 
 
 @click.group(cls=PlaitGroup)
@@ -139,16 +161,8 @@ def validate_linux(
 
 @validate.command("requests")
 @click.option("--draw", "seed", default=1, show_default=True, metavar="SEED", help="Which cases are drawn.")
-@click.option(
-    "--points", default=30, show_default=True, type=click.IntRange(min=1), help="How many.", metavar="N"
-)
-@click.option(
-    "--seeds",
-    default=3,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Runs of each case on each engine.",
-)
+@_points(30, least=1)
+@SEEDS
 @JSON
 def validate_requests(seed: int, points: int, seeds: int, as_json: bool) -> None:
     """Compare the latencies of requests in the simulator and in the Linux kernel.
@@ -179,34 +193,37 @@ def validate_requests(seed: int, points: int, seeds: int, as_json: bool) -> None
         print_requests(found)
     median, most = requests.percentiles(found, "mean")
     if median > requests.MOST_MEDIAN or most > requests.MOST_P90:
-        sys.stdout.flush()
-        message = (
-            f"missed: mean latencies differ by {median:.1f} % (median) and {most:.1f} % (90th percentile)"
-        )
-        raise RunError(message)
+        _refuse([f"mean latencies differ by {median:.1f} % (median) and {most:.1f} % (90th percentile)"])
+
+
+def _drawn(points: int) -> Callable[[Command], Command]:
+    """Options of a comparison of ends on drawn scenarios."""
+
+    def add(command: Command) -> Command:
+        for option in reversed(
+            (
+                click.option(
+                    "--draw",
+                    "draw_name",
+                    default="1",
+                    show_default=True,
+                    metavar="NAME|SEED",
+                    help="What is drawn from the domain of plait validate linux.",
+                ),
+                _points(points, least=2),
+                SEEDS,
+                JSON,
+                THREADS,
+            )
+        ):
+            command = option(command)
+        return command
+
+    return add
 
 
 @validate.command("quic")
-@click.option(
-    "--draw",
-    "draw_name",
-    default="1",
-    show_default=True,
-    metavar="NAME|SEED",
-    help="What is drawn from the domain of plait validate linux.",
-)
-@click.option(
-    "--points", default=30, show_default=True, type=click.IntRange(min=2), help="How many.", metavar="N"
-)
-@click.option(
-    "--seeds",
-    default=3,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Runs of each case and scheduler on each engine.",
-)
-@JSON
-@THREADS
+@_drawn(points=30)
 def validate_quic(draw_name: str, points: int, seeds: int, as_json: bool, threads: int) -> None:
     """Compare the simulated Multipath QUIC with real QUIC connections over the same links.
 
@@ -215,42 +232,13 @@ def validate_quic(draw_name: str, points: int, seeds: int, as_json: bool, thread
     differ by more than 5 %, a tenth by more than 15 %, less than 90 % of the pairs of schedulers are ranked alike, or
     a run failed.
     """
-    from plait.validate import quic
+    from plait.validate import ends
 
-    cases = list(quic.draw(draw_name, points))
-    with Progress("validating") as progress:
-        found = quic.measure(cases, seeds, threads=threads, progress=progress.update)
-    if as_json:
-        print_json(quic.document(found))
-    else:
-        print_quic(found)
-    missed = quic.missed(found)
-    if missed:
-        sys.stdout.flush()
-        raise RunError(f"missed: {'; '.join(missed)}")
+    _compare(ends.QUIC, draw_name, points, seeds, as_json, threads)
 
 
 @validate.command("usrsctp")
-@click.option(
-    "--draw",
-    "draw_name",
-    default="1",
-    show_default=True,
-    metavar="NAME|SEED",
-    help="What is drawn from the domain of plait validate linux.",
-)
-@click.option(
-    "--points", default=40, show_default=True, type=click.IntRange(min=2), help="How many.", metavar="N"
-)
-@click.option(
-    "--seeds",
-    default=3,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Runs of each case on each engine.",
-)
-@JSON
-@THREADS
+@_drawn(points=40)
 def validate_usrsctp(draw_name: str, points: int, seeds: int, as_json: bool, threads: int) -> None:
     """Compare the simulated CMT-SCTP with FreeBSD's stack over the same links.
 
@@ -258,19 +246,31 @@ def validate_usrsctp(draw_name: str, points: int, seeds: int, as_json: bool, thr
     round-robin, and the simulator once more with other seeds: so much is chance. Exit status 1 if half of the
     goodputs differ by more than 3 %, a tenth by more than 15 %, or a run failed.
     """
-    from plait.validate import usrsctp
+    from plait.validate import ends
 
-    cases = list(usrsctp.draw(draw_name, points))
+    _compare(ends.USRSCTP, draw_name, points, seeds, as_json, threads)
+
+
+def _compare(compared: Ends, draw_name: str, points: int, seeds: int, as_json: bool, threads: int) -> None:
+    """Compare ends with the simulator and print the result; RunError if a goal is missed."""
+    from plait.validate import ends
+
+    cases = list(ends.draw(compared, draw_name, points))
     with Progress("validating") as progress:
-        found = usrsctp.measure(cases, seeds, threads=threads, progress=progress.update)
+        found = ends.measure(compared, cases, seeds, threads=threads, progress=progress.update)
     if as_json:
-        print_json(usrsctp.document(found))
+        print_json(ends.document(compared, found))
     else:
-        print_usrsctp(found)
-    missed = usrsctp.missed(found)
+        print_ends(compared, found)
+    _refuse(ends.missed(compared, found))
+
+
+def _refuse(missed: Sequence[str]) -> None:
+    """Raise RunError if a goal is missed, after the printed results."""
     if missed:
         sys.stdout.flush()
-        raise RunError(f"missed: {'; '.join(missed)}")
+        message = f"missed: {'; '.join(missed)}"
+        raise RunError(message)
 
 
 def _write_scenarios(validation: Validation, folder: Path) -> int:
@@ -339,8 +339,4 @@ def _finish(agreement: Agreement, measured: Measured) -> None:
         )
         message = f"{len(failures)} runs failed: {first}"
         raise RunError(message)
-    missed = [goal.name for goal in goals(agreement) if not goal.reached]
-    if missed:
-        sys.stdout.flush()
-        message = f"missed: {', '.join(missed)}"
-        raise RunError(message)
+    _refuse([goal.name for goal in goals(agreement) if not goal.reached])

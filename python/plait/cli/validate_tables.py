@@ -11,7 +11,7 @@ from plait.cli.output import console
 from plait.support.tables import Cell, Content, table
 
 if TYPE_CHECKING:
-    from plait.validate import quic, requests, usrsctp
+    from plait.validate import ends, requests
 
 WORST = 10
 """Number of lines of the table of largest differences."""
@@ -21,68 +21,50 @@ def _signed(value: float) -> str:
     return f"{value:+.1f}".replace("-", "−")
 
 
-def print_usrsctp(found: Sequence[usrsctp.Compared]) -> None:
-    """Print the comparison of FreeBSD's stack with the simulator."""
-    from plait.validate import usrsctp
-    from plait.validate.quic import percentiles
-
-    worst = sorted(found, key=lambda one: -abs(one.percent))[:WORST]
-    rows = [
-        [one.case.id, f"{one.usrsctp / 1e6:.3g}", _signed(one.percent), _signed(one.chance), one.case.title]
-        for one in worst
-    ]
-    headings = ("case", "usrsctp (Mbit/s)", "simulator (%)", "chance (%)", "what")
-    print_table("Largest differences of goodput", headings, rows, (0, 4))
-    engines = percentiles([one.percent for one in found])
-    chance = percentiles([one.chance for one in found])
-    words = ("half differ by at most (%)", "nine in ten (%)")
-    goals = (usrsctp.MOST_MEDIAN, usrsctp.MOST_P90)
-    summary = [
-        [word, f"{one:.1f}", f"{other:.1f}", f"{goal:g}"]
-        for word, one, other, goal in zip(words, engines, chance, goals, strict=True)
-    ]
-    title = f"{len(found)} scenarios"
-    print_table(title, ("goodputs", "simulator against usrsctp", "against itself", "goal"), summary, (0,))
-
-
-def print_quic(found: Sequence[quic.Compared]) -> None:
-    """Print the comparison of QUIC connections with the simulator."""
-    from plait.validate import quic
+def print_ends(compared: ends.Ends, found: Sequence[ends.Compared]) -> None:
+    """Print the comparison of other ends with the simulator."""
+    from plait.validate import ends
 
     worst = sorted(found, key=lambda one: -abs(one.percent))[:WORST]
     rows = [
         [
             one.case.id,
             one.scheduler,
-            f"{one.quic / 1e6:.3g}",
+            f"{one.engine / 1e6:.3g}",
             _signed(one.percent),
             _signed(one.chance),
             one.case.title,
         ]
         for one in worst
     ]
-    headings = ("case", "scheduler", "QUIC (Mbit/s)", "simulator (%)", "chance (%)", "what")
+    headings = ("case", "scheduler", f"{compared.name} (Mbit/s)", "simulator (%)", "chance (%)", "what")
     print_table("Largest differences of goodput", headings, rows, (0, 1, 5))
-    engines = quic.percentiles([one.percent for one in found])
-    chance = quic.percentiles([one.chance for one in found])
-    ranked = quic.rankings(found)
-    summary = [
-        [
-            "goodputs, half differ by at most (%)",
-            *(f"{one[0]:.1f}" for one in (engines, chance)),
-            f"{quic.MOST_MEDIAN:g}",
-        ],
-        ["goodputs, nine in ten (%)", *(f"{one[1]:.1f}" for one in (engines, chance)), f"{quic.MOST_P90:g}"],
-        [
-            "pairs of schedulers ranked alike (%)",
-            *(f"{one.percent:.0f}" for one in ranked),
-            f"{quic.LEAST_ALIKE:g}",
-        ],
-        ["of so many", *(str(one.pairs) for one in ranked), ""],
+    columns = [
+        ends.percentiles([one.percent for one in found]),
+        ends.percentiles([one.chance for one in found]),
     ]
+    summary = [
+        [word, *(f"{one[place]:.1f}" for one in columns), f"{goal:g}"]
+        for place, (word, goal) in enumerate(
+            (
+                ("goodputs, half differ by at most (%)", compared.most_median),
+                ("goodputs, nine in ten (%)", compared.most_p90),
+            )
+        )
+    ]
+    ranked = ends.rankings(found)
+    if ranked[0].pairs:
+        summary += [
+            [
+                "pairs of schedulers ranked alike (%)",
+                *(f"{one.percent:.0f}" for one in ranked),
+                f"{ends.LEAST_ALIKE:g}",
+            ],
+            ["of so many", *(str(one.pairs) for one in ranked), ""],
+        ]
     count = len({one.case.id for one in found})
     title = f"{count} scenarios, {len(found)} goodputs"
-    print_table(title, ("", "simulator against QUIC", "against itself", "goal"), summary, (0,))
+    print_table(title, ("", f"simulator against {compared.name}", "against itself", "goal"), summary, (0,))
 
 
 def print_requests(found: Sequence[requests.LatencyDifference]) -> None:

@@ -1,11 +1,8 @@
-"""Compares real QUIC connections with the simulated Multipath QUIC, on drawn scenarios.
+"""Compares other ends with the simulated ones, on drawn scenarios.
 
-Seeds are repetitions (`plait.scenarios.repetition`), the same for both engines.
-
-The engines share their ends and links, so the difference is due to the connections
-(`plait.engines.quic`). It shows whether the simulator's results for a scheduler are true for the
-transport of `plait send`. Losses and jitter affect other packets there, because the connections
-have packets of their own. So each scenario is simulated once more with other seeds, and the
+The engines share application, links and measurement, so a difference is due to the ends. Seeds are
+repetitions (`plait.scenarios.repetition`), the same for both engines. Losses and jitter affect
+other packets at other ends. So each scenario is simulated once more with other seeds, and the
 difference of two simulations is chance.
 """
 
@@ -25,9 +22,6 @@ from plait.scenarios.scenario import Scenario, from_table
 from plait.support.progress import part
 from plait.validate import space
 
-SCHEDULERS = ("lowest-rtt", "round-robin", "blest", "ecf", "delivery-delay", "redundant")
-MOST_MEDIAN, MOST_P90 = 5.0, 15.0
-"""Percent: largest allowed difference of goodputs, for their median and for nine tenths of them."""
 LEAST_ALIKE = 90.0
 """Percent of the pairs of schedulers that must be ranked alike, of those more than `APART` percent
 apart."""
@@ -36,7 +30,50 @@ METRIC = "goodput_bps"
 
 
 @dataclass(frozen=True)
-class QuicCase:
+class Ends:
+    """The ends of an engine, and the goals of their comparison.
+
+    transport: options of every scenario. drawn: options that a draw decides. most_median, most_p90:
+    percent, the largest allowed difference of goodputs, for their median and for nine tenths of
+    them.
+    """
+
+    engine: EngineName
+    name: str
+    schedulers: tuple[str, ...]
+    transport: Mapping[str, Any]
+    drawn: tuple[str, ...]
+    most_median: float
+    most_p90: float
+
+
+QUIC = Ends(
+    engine="quic",
+    name="QUIC",
+    schedulers=("lowest-rtt", "round-robin", "blest", "ecf", "delivery-delay", "redundant"),
+    transport={"protocol": "mpquic"},
+    drawn=("receive_buffer", "congestion_control"),
+    most_median=5.0,
+    most_p90=15.0,
+)
+"""Real QUIC connections (`plait.engines.quic`), whose packets are not those of Multipath QUIC. The
+comparison shows whether the simulator is true for the transport of `plait send`."""
+
+USRSCTP = Ends(
+    engine="usrsctp",
+    name="usrsctp",
+    # Turns of one packet, and windows that grow in recovery, are the stack's rules.
+    schedulers=("round-robin:cwnd_limited=false",),
+    transport={"protocol": "cmt-sctp", "grow_in_recovery": True},
+    drawn=("receive_buffer",),
+    most_median=3.0,
+    most_p90=15.0,
+)
+"""FreeBSD's SCTP stack (`plait.engines.usrsctp`). usrsctp/README.md names causes of differences."""
+
+
+@dataclass(frozen=True)
+class Case:
     """A drawn scenario, and its schedulers."""
 
     id: str
@@ -49,22 +86,22 @@ class QuicCase:
 class Compared:
     """Mean goodputs in bit/s of a case with a scheduler.
 
-    quic: over QUIC connections. simulator: simulated. again: simulated with other seeds.
+    engine: of the other ends. simulator: simulated. again: simulated with other seeds.
     """
 
-    case: QuicCase
+    case: Case
     scheduler: str
-    quic: float
+    engine: float
     simulator: float
     again: float
 
     @property
     def percent(self) -> float:
-        """The simulator's signed difference from the connections, in percent.
+        """The simulator's signed difference from the engine, in percent.
 
-        Infinite if the connections delivered nothing.
+        Infinite if the engine delivered nothing.
         """
-        return percent(self.simulator, self.quic)
+        return percent(self.simulator, self.engine)
 
     @property
     def chance(self) -> float:
@@ -72,10 +109,10 @@ class Compared:
         return percent(self.again, self.simulator)
 
 
-def draw(seed: str, points: int) -> Iterator[QuicCase]:
-    """Yield scenarios from the domain of `plait validate linux`, with Multipath QUIC.
+def draw(ends: Ends, seed: str, points: int) -> Iterator[Case]:
+    """Yield scenarios from the domain of `plait validate linux`, with the protocol of the ends.
 
-    They are the first `points` of a draw.
+    They are the first `points` of a draw. Scenarios with one path have one scheduler.
 
     Raises:
         ScenarioError: the draw has no such name, or there are fewer than two points.
@@ -83,22 +120,16 @@ def draw(seed: str, points: int) -> Iterator[QuicCase]:
     for one in space.draw(seed, points):
         table: dict[str, Any] = dict(one.table)
         given: Mapping[str, Any] = table["transport"]
-        table["transport"] = {
-            "protocol": "mpquic",
-            "receive_buffer": given["receive_buffer"],
-            "congestion_control": given["congestion_control"],
-        }
-        several = len(table["path"]) > 1
-        yield QuicCase(
-            one.id,
-            one.title.partition(", ")[2],
-            from_table(table, one.id),
-            SCHEDULERS if several else SCHEDULERS[:1],
-        )
+        table["transport"] = {**ends.transport, **{name: given[name] for name in ends.drawn}}
+        schedulers = ends.schedulers if len(table["path"]) > 1 else ends.schedulers[:1]
+        # A title has the domain's name, the congestion control, and the rest.
+        leading = 1 if "congestion_control" in ends.drawn else 2
+        yield Case(one.id, one.title.split(", ", leading)[-1], from_table(table, one.id), schedulers)
 
 
 def measure(
-    cases: Sequence[QuicCase],
+    ends: Ends,
+    cases: Sequence[Case],
     seeds: int,
     *,
     threads: int = 0,
@@ -110,40 +141,24 @@ def measure(
         RunError: a run failed.
     """
     pairs = [(case, scheduler) for case in cases for scheduler in case.schedulers]
-    runs = [(case.scenario, scheduler) for case, scheduler in pairs]
-    rows = zip(pairs, *goodputs(runs, "quic", seeds, threads=threads, progress=progress), strict=True)
-    return [Compared(*pair, *row) for pair, *row in rows]
-
-
-def goodputs(
-    runs: Sequence[tuple[Scenario, str]],
-    engine: EngineName,
-    seeds: int,
-    *,
-    threads: int,
-    progress: Callable[[float], None],
-) -> tuple[list[float], list[float], list[float]]:
-    """Return the mean goodputs of scenarios with schedulers: of an engine, simulated, and again.
-
-    `seeds` is the number of runs of each mean. The last ones are simulated with other seeds.
-    """
 
     def means(engine: EngineName, first: int, told: Callable[[float], None]) -> list[float]:
         numbers = range(first, first + seeds)
         tasks = [
             task
-            for scenario, scheduler in runs
-            for task in grid(scenario, [scheduler], numbers, perturb=True)
+            for case, scheduler in pairs
+            for task in grid(case.scenario, [scheduler], numbers, perturb=True)
         ]
         found = frame(tasks, [METRIC], engine=engine, threads=threads, progress=told)
         values = found[METRIC].fill_null(0.0).to_list()
         return [float(np.mean(values[start : start + seeds])) for start in range(0, len(values), seeds)]
 
-    return (
-        means(engine, 1, part(progress, 0.0, 0.8)),
+    columns = (
+        means(ends.engine, 1, part(progress, 0.0, 0.8)),
         means("sim", 1, part(progress, 0.8, 0.9)),
         means("sim", 1 + seeds, part(progress, 0.9, 1.0)),
     )
+    return [Compared(*pair, *row) for pair, *row in zip(pairs, *columns, strict=True)]
 
 
 def percentiles(differences: Sequence[float]) -> tuple[float, float]:
@@ -166,9 +181,9 @@ class Ranking:
 
 
 def rankings(found: Sequence[Compared]) -> tuple[Ranking, Ranking]:
-    """Return the rankings by QUIC connections and the simulator, and by two simulations."""
+    """Return the rankings by the engine and the simulator, and by two simulations."""
     pairs = [(one, other) for one, other in combinations(found, 2) if one.case is other.case]
-    engines = [((one.quic, other.quic), (one.simulator, other.simulator)) for one, other in pairs]
+    engines = [((one.engine, other.engine), (one.simulator, other.simulator)) for one, other in pairs]
     chance = [((one.simulator, other.simulator), (one.again, other.again)) for one, other in pairs]
     return _ranking(engines), _ranking(chance)
 
@@ -189,21 +204,21 @@ def percent(value: float, base: float) -> float:
     return 100 * (value / base - 1)
 
 
-def missed(found: Sequence[Compared]) -> list[str]:
+def missed(ends: Ends, found: Sequence[Compared]) -> list[str]:
     """Return the missed goals in words; empty if all are reached."""
     median, most = percentiles([one.percent for one in found])
     alike = rankings(found)[0]
     said = []
-    if median > MOST_MEDIAN:
-        said.append(f"half of the goodputs differ by more than {MOST_MEDIAN:g} % ({median:.1f} %)")
-    if most > MOST_P90:
-        said.append(f"a tenth of the goodputs by more than {MOST_P90:g} % ({most:.1f} %)")
+    if median > ends.most_median:
+        said.append(f"half of the goodputs differ by more than {ends.most_median:g} % ({median:.1f} %)")
+    if most > ends.most_p90:
+        said.append(f"a tenth of the goodputs by more than {ends.most_p90:g} % ({most:.1f} %)")
     if alike.pairs and alike.percent < LEAST_ALIKE:
         said.append(f"less than {LEAST_ALIKE:g} % of the pairs are ranked alike ({alike.percent:.0f} %)")
     return said
 
 
-def document(found: Sequence[Compared]) -> dict[str, Any]:
+def document(ends: Ends, found: Sequence[Compared]) -> dict[str, Any]:
     """Return all results, for JSON."""
     ranked = rankings(found)
     return {
@@ -211,7 +226,7 @@ def document(found: Sequence[Compared]) -> dict[str, Any]:
             {
                 "case": one.case.id,
                 "scheduler": one.scheduler,
-                "quic_bps": one.quic,
+                f"{ends.engine}_bps": one.engine,
                 "sim_bps": one.simulator,
                 "sim_other_seeds_bps": one.again,
             }
@@ -222,7 +237,7 @@ def document(found: Sequence[Compared]) -> dict[str, Any]:
         "pairs": ranked[0].pairs,
         "ranked_alike_percent": ranked[0].percent if ranked[0].pairs else None,
         "chance_ranked_alike_percent": ranked[1].percent if ranked[1].pairs else None,
-        "missed": missed(found),
+        "missed": missed(ends, found),
     }
 
 
