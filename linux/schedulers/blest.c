@@ -15,10 +15,11 @@
 #define LARGEST		1000000U	/* largest lambda and delta */
 #define MAX_ROUNDS	16U
 
-PLAIT_CHOICE(blest_reading, "what the fast path could send, as the authors' code reckons it or by the paper's formula",
+PLAIT_CHOICE(blest_reading,
+	     "estimate of the segments that the fast path could send meanwhile: that of the authors' code (kernel), or the paper's formula (paper)",
 	     "kernel", "paper");
 PLAIT_INTEGER(blest_correction_milli, 10, 0, 1000,
-	      "of the reading \"paper\": how delta changes per round trip, in thousandths");
+	      "with blest_reading=paper: change of that estimate per round trip, in thousandths");
 
 static struct plait_parameter *const parameters[] = {
 	&blest_reading, &blest_correction_milli, NULL

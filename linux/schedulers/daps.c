@@ -25,18 +25,18 @@
 #include "helpers.h"
 
 PLAIT_CHOICE(daps_fast_limit,
-	     "what r_s/r_f limits on the fast path: the segments outstanding, those of one schedule (literal), or both while the others keep their place (reserved)",
+	     "segments on the fast path that r_s/r_f limits: those in flight (outstanding), those of one schedule (literal), or both, while the others keep their place (reserved)",
 	     "reserved", "outstanding", "literal");
 PLAIT_CHOICE(daps_schedule,
-	     "a new schedule at each opportunity to send, or only when the last one has been sent",
+	     "a new schedule at each opportunity to send (anew), or only when all segments of the last one were sent (to-end)",
 	     "anew", "to-end");
 PLAIT_CHOICE(daps_round_trip,
-	     "which round-trip times count: of packets acknowledged on their own path (own, in Linux the smoothed one), the smallest of these (shortest), or the smoothed one",
+	     "round-trip times in use: of packets acknowledged on their own path (own, in Linux the smoothed one), the smallest of these (shortest), or the smoothed one",
 	     ROUND_TRIPS);
 PLAIT_BOOLEAN(daps_guard, 0,
-	      "on: only while the paths are unequal and steady, else round-robin; off: always");
+	      "1: the rule applies only while the paths are unequal and steady, otherwise round-robin; 0: it always applies");
 PLAIT_INTEGER(daps_guard_asymmetry_milli, 2000, 1000, 1000000000,
-	      "with daps_guard: how many times the fastest path's round-trip time the slowest path's must be at least, in thousandths");
+	      "with daps_guard: smallest ratio of the slowest path's round-trip time to the fastest path's, in thousandths");
 
 /* In the order of the words. */
 enum { RESERVED, OUTSTANDING, LITERAL };

@@ -23,17 +23,17 @@
 #include "helpers.h"
 
 PLAIT_CHOICE(daps_rounds_replan,
-	     "recall and plan again at every opportunity, or only when the period is exhausted (cheaper)",
+	     "recalls all queued segments and plans again at every opportunity (always), or only when the period is over (exhausted), which is cheaper",
 	     "exhausted", "always");
 PLAIT_CHOICE(daps_rounds_spacing,
-	     "a window of segments per forward delay (one-way), as printed, or per round trip",
+	     "a window of segments per forward delay (one-way), as printed, or per round trip (round-trip)",
 	     "round-trip", "one-way");
 PLAIT_INTEGER(daps_rounds_max_period, 64, 1, 65536,
-	      "the longest period, and the largest ratio of delays told apart, in smallest forward delays");
+	      "longest period, and largest ratio of delays that is distinguished, in smallest forward delays");
 PLAIT_BOOLEAN(daps_rounds_guard, 0,
-	      "on: only while the paths are unequal and steady, else round-robin; off: always");
+	      "1: the rule applies only while the paths are unequal and steady, otherwise round-robin; 0: it always applies");
 PLAIT_INTEGER(daps_rounds_guard_asymmetry_milli, 2000, 1000, 1000000000,
-	      "with daps_rounds_guard: how many times the fastest path's round-trip time the slowest path's must be at least, in thousandths");
+	      "with daps_rounds_guard: smallest ratio of the slowest path's round-trip time to the fastest path's, in thousandths");
 
 /* In the order of the words. */
 enum { EXHAUSTED, ALWAYS };

@@ -15,7 +15,7 @@
 #include "helpers.h"
 
 PLAIT_CHOICE(dqs_window,
-	     "what a path is given: the free part of its send window, or a whole window when its queue is empty",
+	     "segments for a path: the free part of its send window (free), or a whole window when its queue is empty (whole)",
 	     "free", "whole");
 
 enum { FREE, WHOLE };	/* in the order of the words */

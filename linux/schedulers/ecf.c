@@ -16,8 +16,9 @@
 #define ONE	1000U
 
 PLAIT_INTEGER(ecf_beta_milli, 250, 0, 100000,
-	      "how much longer it goes on waiting than it would begin to, in thousandths");
-PLAIT_CHOICE(ecf_rounds, "what is left takes a round trip at least, or a fraction of one",
+	      "extra time that the scheduler continues to wait, compared with beginning to wait, in thousandths");
+PLAIT_CHOICE(ecf_rounds,
+	     "the remaining data takes a round trip at least (clamped), or less than a window takes a fraction of one (fraction)",
 	     "clamped", "fraction");
 
 static struct plait_parameter *const parameters[] = { &ecf_beta_milli, &ecf_rounds, NULL };

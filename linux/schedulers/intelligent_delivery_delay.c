@@ -22,7 +22,7 @@
 #include "helpers.h"
 
 PLAIT_INTEGER(intelligent_delivery_delay_ahead, 64, 1, 65536,
-	      "congestion windows that may wait in a path's queue; fewer follow changes sooner, more use slower paths");
+	      "congestion windows of segments that may wait in a path's queue; fewer follow changes sooner, more use slower paths");
 
 static struct plait_parameter *const parameters[] = {
 	&intelligent_delivery_delay_ahead, NULL

@@ -6,20 +6,20 @@
 #include "options.h"
 
 PLAIT_BOOLEAN(bufferbloat_mitigation, 0,
-	      "cap a path's window when its round-trip time has grown beyond bufferbloat_lambda_milli thousandths of the smallest");
+	      "limits a path's window when its round-trip time exceeds bufferbloat_lambda_milli thousandths of the smallest one");
 PLAIT_INTEGER(bufferbloat_lambda_milli, 3000, 1000, 1000000,
-	      "with bufferbloat_mitigation: how much the round-trip time may grow, in thousandths");
+	      "with bufferbloat_mitigation: largest ratio of the round-trip time to the smallest one, in thousandths");
 
 /* An unmodified core sends no copies, so these cannot be set there. */
-#ifdef PLAIT_STOCK
+#if defined(PLAIT_STOCK) && !defined(PLAIT_LIVEPATCH)
 #undef PLAIT_MODULE_PARAMETER
 #define PLAIT_MODULE_PARAMETER(_name, _doc)
 #endif
 
 PLAIT_BOOLEAN(retransmission_penalization, 0,
-	      "when the receiver's window is full: send the blocking segment on a faster path too, halve the slower one's window");
+	      "with a full receiver's window: sends the blocking segment on a faster path too, and halves the congestion window of the slower path");
 PLAIT_CHOICE(penalization_interval,
-	     "with retransmission_penalization: a path is penalized once in a round trip of the path that could send (fast) or of its own (slow)",
+	     "with retransmission_penalization: a path is penalized at most once per round trip of the path that could send (fast), or of its own (slow)",
 	     "fast", "slow");
 
 /* In the order of the words. */

@@ -13,7 +13,8 @@
  */
 #include "helpers.h"
 
-PLAIT_CHOICE(otias_reading, "how the round trips are counted until a segment leaves",
+PLAIT_CHOICE(otias_reading,
+	     "count of the round trips until a segment leaves: with the segment itself (ceiling), without it (floor), or not rounded (real)",
 	     "ceiling", "floor", "real");
 
 static struct plait_parameter *const parameters[] = { &otias_reading, NULL };

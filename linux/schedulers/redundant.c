@@ -16,10 +16,11 @@
  */
 #include "helpers.h"
 
-PLAIT_CHOICE(redundant_mode, "what is copied: every segment, the next one, what is in flight while there is nothing new, or one now and then on paths that are not used",
+PLAIT_CHOICE(redundant_mode,
+	     "copies: every segment (full), each new segment on the open paths (opportunistic), segments in flight while there is no new data (when-idle), or a segment now and then on unused paths (probing)",
 	     "full", "opportunistic", "when-idle", "probing");
 PLAIT_INTEGER(redundant_probe_after, 5, 1, 1000,
-	      "with probing: after how many of its round-trip times without use a path is probed");
+	      "with redundant_mode=probing: round-trip times that a path is unused before it is probed");
 
 static struct plait_parameter *const parameters[] = {
 	&redundant_mode, &redundant_probe_after, NULL

@@ -10,9 +10,9 @@
 #include "helpers.h"
 
 PLAIT_INTEGER(round_robin_segments, 1, 1, 1000000,
-	      "segments per turn, if round_robin_cwnd_limited is off");
+	      "segments per turn, if round_robin_cwnd_limited is 0");
 PLAIT_BOOLEAN(round_robin_cwnd_limited, 1,
-	      "on: a turn fills the path's congestion window; off: it is round_robin_segments long");
+	      "1: a turn fills the path's congestion window; 0: it has round_robin_segments segments");
 
 static struct plait_parameter *const parameters[] = {
 	&round_robin_segments, &round_robin_cwnd_limited, NULL

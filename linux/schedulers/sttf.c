@@ -16,7 +16,7 @@
 #define ONE	1000U
 
 PLAIT_INTEGER(sttf_alike_milli, 100, 0, 100000,
-	      "first round trips that differ by less, in thousandths, make it lowest RTT; 0: never");
+	      "lowest RTT schedules the connection if the first round trips differ by less, in thousandths; 0: never");
 
 static struct plait_parameter *const parameters[] = { &sttf_alike_milli, NULL };
 

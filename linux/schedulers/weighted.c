@@ -10,7 +10,8 @@
  */
 #include "helpers.h"
 
-PLAIT_CHOICE(weighted_reading, "whether the rest of a turn is kept, or forgotten as in MLVPN",
+PLAIT_CHOICE(weighted_reading,
+	     "fraction of a turn: kept, so that the shares equal the weights (shares), or dropped as in MLVPN's code (mlvpn)",
 	     "shares", "mlvpn");
 
 static struct plait_parameter *const parameters[] = { &weighted_reading, NULL };

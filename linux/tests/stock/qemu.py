@@ -32,6 +32,9 @@ class Guest:
     """In MiB."""
     threads: str = "multi"
     """`multi`: processors are threads of the host, truly parallel. `single`: they take turns."""
+    virtual: bool = False
+    """The clock counts instructions, one for each nanosecond, and jumps over idle time. Needs
+    `single`."""
     options: str = ""
     silence: float = 900.0
     """Seconds without a result or a message after which the guest hangs."""
@@ -60,6 +63,7 @@ def boot(guest: Guest, initramfs: bytes, folder: Path) -> Iterator[str]:
         *("-cpu", PROCESSOR, "-smp", str(guest.processors), "-m", str(guest.memory), "-machine", "q35"),
         *("-kernel", str(guest.image), "-initrd", str(archive)),
         *("-append", f"{OPTIONS} {guest.options}", "-nodefaults", "-display", "none", "-no-reboot"),
+        *(("-icount", "shift=0,sleep=off", "-rtc", "clock=vm") if guest.virtual else ()),
         *("-serial", f"file:{console}", "-serial", f"file:{results}"),
     ]
     with (folder / "qemu.log").open("wb") as log:

@@ -13,17 +13,20 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import chroot
 import click
 import debian
 import debug
+import gain
 import initramfs
 import qemu
 import verdicts
 
 from plait import RunError
+from plait.linux import kernel as kernel_of_lab
 
 ALL = [one.release for one in debian.kernels()]
 WIDTHS = (13, 24, 8, 5)
@@ -176,6 +179,34 @@ def test(
             click.echo(f"{one.release}: {(time.monotonic() - began) / 60:.1f} minutes")
     if failed:
         raise SystemExit(f"stock: {failed} cases failed")
+
+
+@main.command("gain")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--kernel", default="6.12.118", show_default=True, help="Beginning of a release.")
+@click.option("--case", "chosen", multiple=True, help="A case; all without it.")
+def compare(folder: Path, kernel: str, chosen: tuple[str, ...]) -> None:
+    """Compare schedulers of FOLDER's modules with `default` and with the lab, on the same links."""
+    with refusals(), tempfile.TemporaryDirectory() as temporary:
+        kernel_of_lab.require()
+        some = gain.cases(chosen)
+        (one,) = prepared((kernel,))
+        modules = {file.stem: file for file in chroot.build(one, folder, say)}
+        machine = replace(guest(one, 1, "single"), virtual=True)
+        stages = {}
+        for name, schedulers in gain.SCHEDULERS.items():
+            say(f"{one.release}, {name or 'no module'}")
+            files = guest_files(one) | {
+                "test/script": gain.script(some, schedulers),
+                "test/settings": f"MODULE={name}\n".encode(),
+            }
+            if name:
+                files[f"test/{name}.ko"] = modules[name]
+            lines = qemu.boot(machine, initramfs.archive(files), Path(temporary))
+            stages[name] = gain.read(lines, some)
+        say("the lab")
+        labs = gain.lab(some, list(dict.fromkeys(sum(gain.SCHEDULERS.values(), ()))))
+        click.echo(gain.tables(some, stages, labs))
 
 
 def run(
