@@ -171,7 +171,7 @@ kernel-stock: setup ## the module in three kernels of Debian with four processor
 	$(stock_source)
 	$(STOCK) $(STOCK_MODULE)
 
-kernel-stock-short: setup ## the same with one kernel and fewer files (root; 10 minutes); skipped, with the reason, where QEMU or a package is missing
+kernel-stock-short: setup ## the same with one kernel and fewer files (root; 10 minutes); skipped, with the reason, where debootstrap or a package is missing
 	$(stock_source)
 	$(STOCK) --short --optional --kernel 6.12.118 $(STOCK_MODULE)
 

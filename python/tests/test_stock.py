@@ -13,7 +13,9 @@ from plait import RunError
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "linux" / "tests" / "stock"))
 
+import chroot  # noqa: E402
 import debian  # noqa: E402
+import gain  # noqa: E402
 import initramfs  # noqa: E402
 import qemu  # noqa: E402
 import verdicts  # noqa: E402
@@ -124,7 +126,7 @@ def program(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
     begin = 'for argument; do case $argument in file:*) files="$files ${argument#file:}";; esac; done\n'
     file.write_text(f"#!/bin/sh\n{begin}set -- $files; console=$1 results=$2\n{script}\n")
     file.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+    monkeypatch.setattr(chroot, "qemu", lambda: [str(file)])
 
 
 def lines(folder: Path, silence: float = 60) -> list[str]:
@@ -189,3 +191,28 @@ def test_a_version_that_is_not_served_names_a_newer_one(
     digest = one.packages[package]
     with pytest.raises(RunError, match=rf"{digest}, is not to be had from Debian: served is .*6\.12\.101"):
         debian.packages_of(one, lambda _: None)
+
+
+def test_the_script_of_gains_has_a_run_for_each_case_and_scheduler() -> None:
+    """Parameters of the module are set for one run, and options need one."""
+    cases = gain.cases()
+    schedulers = ["lowest-rtt", "lowest-rtt+rp"]
+    lines = gain.script(cases, schedulers).decode().splitlines()
+    runs = [line.split() for line in lines if line.startswith("measure ")]
+    assert [tuple(words[1:3]) for words in runs] == [
+        (case.name, name) for case in cases for name in schedulers
+    ]
+    assert {words[-2] for case, words in zip(cases, runs[::2], strict=True) if not case.blocks} == {"0"}
+    (with_rp, without) = (gain.script(cases[:1], [name]) for name in reversed(schedulers))
+    assert b"parameter retransmission_penalization 1" in with_rp
+    assert b"\nparameter " not in without
+
+
+def test_a_table_of_gains_has_the_lab_in_brackets() -> None:
+    cases = gain.cases(["three-links", "blocks-equal"])
+    names = sum(gain.SCHEDULERS.values(), ())
+    labs = {(case.name, name): 2e7 if name == "blest" else 1e7 for case in cases for name in names}
+    lines = ['{"case": "three-links", "scheduler": "blest", "goodput_bps": 15000000, "mean_ms": 7}']
+    text = gain.tables(cases, {"": {}, "plait": gain.read(lines, cases)}, labs)
+    assert "|  | `default` | nan (10) |" in text
+    assert "| 1 | `blest` | 15 (20) |" in text

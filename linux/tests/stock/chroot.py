@@ -31,8 +31,9 @@ PACKAGES = (
     ),
     *("bc", "bison", "flex", "libelf-dev", "libssl-dev"),
     *("busybox-static", "iproute2"),
+    "qemu-system-x86",
 )
-"""Compilers of Debian 12 and 13, the tools of the kernels' build, the guest's programs."""
+"""Compilers of Debian 12 and 13, the tools of the kernels' build, the guest's programs, QEMU."""
 PROGRAMS = ("usr/sbin/ip", "usr/sbin/tc")
 """Programs of the guest beside BusyBox."""
 TRANSFER = HERE / "guest" / "transfer.c"
@@ -101,6 +102,21 @@ def prepare(one: Kernel, say: Say) -> Kernel:
         unpack(file, one.folder if image else ROOT)
     (one.folder / "packages.json").write_text(json.dumps(one.packages))
     return one
+
+
+def qemu() -> list[str]:
+    """Return the command of the chroot's QEMU for a call outside of the chroot.
+
+    QEMU before 8.1 runs code of other processors that was changed meanwhile. Guests then crash with
+    `int3` when a kernel changes its own code, as livepatching does
+    (https://github.com/multipath-tcp/mptcp_net-next/issues/471).
+    """
+    loader = ROOT / "lib64/ld-linux-x86-64.so.2"
+    folders = [ROOT / "usr/share/qemu", ROOT / "usr/share/seabios"]
+    libraries = ("--library-path", str(ROOT / "usr/lib/x86_64-linux-gnu"))
+    return [str(loader), *libraries, str(ROOT / "usr/bin/qemu-system-x86_64")] + [
+        word for folder in folders for word in ("-L", str(folder))
+    ]
 
 
 def build(one: Kernel, source: Path, say: Say) -> list[Path]:

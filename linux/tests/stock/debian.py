@@ -26,7 +26,6 @@ SUITES = (
     ("debian", "trixie-backports"),
 )
 NEEDED: tools.Packages = {
-    "qemu-system-x86_64": ("qemu-system-x86", "qemu-system-x86-core", "qemu-system-x86"),
     "debootstrap": ("debootstrap", "debootstrap", "debootstrap"),
     "apt-get": ("apt", "apt", "apt"),
     "dpkg-deb": ("dpkg", "dpkg", "dpkg"),

@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import chroot
+
 from plait import RunError
 
-# Without cmpxchg16b: QEMU 7.2 clobbers flags in it. Without 5-level page tables: slow to translate.
-PROCESSOR = "max,-cx16,-la57"
+# Without 5-level page tables: slow to translate.
+PROCESSOR = "max,-la57"
 OPTIONS = "console=ttyS0 quiet panic=-1 oops=panic"
 END = "END"
 LINES_SHOWN = 40
@@ -59,7 +61,7 @@ def boot(guest: Guest, initramfs: bytes, folder: Path) -> Iterator[str]:
     console.write_bytes(b"")
     results.write_bytes(b"")
     command = [
-        *("nice", "-n", "10", "qemu-system-x86_64", "-accel", f"tcg,thread={guest.threads}"),
+        *("nice", "-n", "10", *chroot.qemu(), "-accel", f"tcg,thread={guest.threads}"),
         *("-cpu", PROCESSOR, "-smp", str(guest.processors), "-m", str(guest.memory), "-machine", "q35"),
         *("-kernel", str(guest.image), "-initrd", str(archive)),
         *("-append", f"{OPTIONS} {guest.options}", "-nodefaults", "-display", "none", "-no-reboot"),
