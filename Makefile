@@ -160,11 +160,11 @@ kernel-torture: setup ## 500 boots of the kernel under all schedulers (ten minut
 	$(BIN)/plait linux build
 	$(BIN)/python -m pytest -m 'kernel and full'
 
-# Without the package the cases run with the kernels' own scheduler.
 STOCK = $(BIN)/python linux/tests/stock/stock.py test
-STOCK_MODULE = $(if $(wildcard linux/package/Makefile),target/linux/package/plait-mptcp-$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1) --module plait)
+STOCK_MODULE = target/linux/package/plait-mptcp-$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 define stock_source
-	$(if $(wildcard linux/package/Makefile),@$(MAKE) -C linux/package source)
+	@$(MAKE) -C linux/package source REPLAY=1
+	@$(MAKE) -C linux/tests vectors
 endef
 
 kernel-stock: setup ## the module in three kernels of Debian with four processors, under QEMU (root; one to three hours; the first time fetches 350 MB)
@@ -173,7 +173,7 @@ kernel-stock: setup ## the module in three kernels of Debian with four processor
 
 kernel-stock-short: setup ## the same with one kernel and fewer files (root; 10 minutes); skipped, with the reason, where debootstrap or a package is missing
 	$(stock_source)
-	$(STOCK) --short --optional --kernel 6.12.118 $(STOCK_MODULE)
+	$(STOCK) --short --optional --kernel 6.12.118 --module plait $(STOCK_MODULE)
 
 kernel-stock-debug: setup ## the same in two kernels that watch themselves: KASAN and lockdep, KCSAN (root; builds both: hours)
 	$(stock_source)

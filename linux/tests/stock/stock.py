@@ -30,6 +30,8 @@ from plait.linux import kernel as kernel_of_lab
 
 ALL = [one.release for one in debian.kernels()]
 WIDTHS = (13, 24, 8, 5)
+CALLS = Path(__file__).parents[3] / "target/linux/vectors.txt"
+"""Recorded calls of the schedulers, which `make -C linux/tests vectors` writes."""
 
 
 def say(text: str) -> None:
@@ -123,7 +125,7 @@ def boot(kernel: str, script: Path, files: tuple[Path, ...], processors: int, th
 
 @main.command()
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--module", help="Name of the module; needed if FOLDER builds several.")
+@click.option("--module", help="Name of a module of FOLDER; all of them without it.")
 @click.option(
     "--kernel",
     "kernels",
@@ -151,8 +153,8 @@ def test(
 ) -> None:
     """Build the module of FOLDER, load it, run all cases with all of its schedulers, unload it.
 
-    Without FOLDER the cases run with the kernel's own scheduler. OUT/RELEASE has the results, the
-    kernel's console and QEMU's messages.
+    Without FOLDER the cases run with the kernel's own scheduler. OUT/RELEASE/MODULE has the results,
+    the kernel's console and QEMU's messages.
     """
     failed = 0
     with refusals():
@@ -166,16 +168,18 @@ def test(
         for one in found:
             began = time.monotonic()
             modules = chroot.build(one, folder, say) if folder else []
-            name = module or (modules[0].stem if modules else "")
-            if name not in {file.stem for file in modules} | {""} or (len(modules) > 1 and not module):
-                built = ", ".join(file.stem for file in modules)
-                raise RunError(f"--module {module or 'is missing'}: expected one of: {built}")
+            names = [file.stem for file in modules] or [""]
+            if module and module not in names:
+                raise RunError(f"--module {module}: unknown; expected one of: {', '.join(names)}")
             files = guest_files(one) | {f"test/{file.name}": file for file in modules}
-            files |= {
-                "test/script": debian.HERE / "guest" / "cases.sh",
-                "test/settings": verdicts.settings(name, chosen, short=short),
-            }
-            failed += run(one, guest(one, processors, threads), files, name, out / one.release)
+            files["test/script"] = debian.HERE / "guest" / "cases.sh"
+            if CALLS.exists():
+                files["test/calls"] = CALLS
+            for name in [module] if module else names:
+                files["test/settings"] = verdicts.settings(name, chosen, short=short)
+                click.echo(f"\n{one.release} ({one.origin}), {name or 'no module'}, {processors} processors")
+                to = out / one.release / (name or "none")
+                failed += run(one, guest(one, processors, threads), files, name, to)
             click.echo(f"{one.release}: {(time.monotonic() - began) / 60:.1f} minutes")
     if failed:
         raise SystemExit(f"stock: {failed} cases failed")
@@ -215,7 +219,6 @@ def run(
     """Run the cases in a guest, print a row for each, and return the number of failures."""
     shutil.rmtree(to, ignore_errors=True)
     to.mkdir(parents=True)
-    click.echo(f"\n{one.release} ({one.origin}), {machine.processors} processors")
     failures = 0
     with (to / "verdicts.jsonl").open("w") as file:
         for result in verdicts.results(qemu.boot(machine, initramfs.archive(files), to), module):

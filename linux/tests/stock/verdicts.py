@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 CHOICES = (
-    *("transfers", "failures", "endpoints", "fallback", "handshakes", "connections", "memory"),
+    *("replay", "transfers", "failures", "endpoints", "fallback", "handshakes", "connections", "memory"),
     *("exchange", "reload"),
 )
 """Cases in their order. Before them the module is loaded, after them it is unloaded."""

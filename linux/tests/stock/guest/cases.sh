@@ -78,6 +78,18 @@ case_load() {
 	report load "" $ok "\"available\": \"$NAMES\", \"release\": \"$(uname -r)\", \"cpus\": $(nproc)"
 }
 
+# The calls that the Rust tests recorded get equal answers, decision by decision.
+case_replay() {
+	replay=/sys/module/$MODULE/parameters/replay
+	if [ -z "$MODULE" ] || [ ! -e ./calls ] || [ ! -e "$replay" ]; then
+		report replay "" null '"reason": "no calls are recorded, or the module cannot replay them"'
+		return
+	fi
+	ok=true
+	/bin/transfer feed ./calls "$replay" || ok=false
+	report replay "" $ok "\"answers\": \"$(tr '\n"' ' _' < "$replay")\""
+}
+
 # 100 files of 10 kB to 50 MB with each scheduler.
 case_transfers() {
 	for name in $NAMES; do

@@ -13,6 +13,9 @@
  *	Writes blocks of BLOCK bytes for SECONDS, one each MICROSECONDS; 0: as fast as possible.
  *	Prints the server's answer.
  *
+ *   transfer feed FILE PARAMETER
+ *	Writes the lines of FILE into a file of sysfs, which takes whole lines of up to a page at a time.
+ *
  *   transfer receive BLOCK SECONDS
  *	The program of such a server. Answers with goodput and delays of blocks, the inside of a JSON object. Both
  *	ends have the same clock.
@@ -337,6 +340,24 @@ static int receive_blocks(char **v)
 	return n < 0;
 }
 
+static int feed(char **v)
+{
+	static char page[4095];
+	int from = open(v[0], O_RDONLY), to = open(v[1], O_WRONLY);
+	size_t filled = 0, whole;
+	ssize_t n;
+
+	if (from < 0 || to < 0)
+		die(from < 0 ? v[0] : v[1]);
+	while ((n = read(from, page + filled, sizeof(page) - filled)) > 0) {
+		filled += n;
+		whole = (char *)memrchr(page, '\n', filled) + 1 - page;
+		write_whole(to, page, whole);
+		memmove(page, page + whole, filled -= whole);
+	}
+	return filled || n;
+}
+
 int main(int count, char **v)
 {
 	if (count >= 4 && !strcmp(v[1], "serve"))
@@ -347,11 +368,13 @@ int main(int count, char **v)
 		return send_all(v + 2, count - 2);
 	if (count == 8 && !strcmp(v[1], "blocks"))
 		return send_blocks(v + 2);
+	if (count == 4 && !strcmp(v[1], "feed"))
+		return feed(v + 2);
 	if (count == 4 && !strcmp(v[1], "receive"))
 		return receive_blocks(v + 2);
 	fprintf(stderr, "usage: transfer serve|serve-tcp PORT PROGRAM... | "
 		"transfer send ADDRESS PORT FILE BYTES ANSWER [CONNECTIONS [AT_ONCE]] | "
 		"transfer blocks FROM TO PORT BLOCK MICROSECONDS SECONDS | "
-		"transfer receive BLOCK SECONDS\n");
+		"transfer feed FILE PARAMETER | transfer receive BLOCK SECONDS\n");
 	return 2;
 }
