@@ -38,6 +38,7 @@ __all__ = [
     "check_scheduler",
     "link_plan",
     "link_run",
+    "logged",
     "measurement",
     "observed",
     "parse_bytes",
@@ -557,6 +558,14 @@ def observed(job: Job, folder: str | PathLike[str]) -> Run:
     The run has the same JSON and tables as a run of the simulator, with the engine "linux". A table
     is missing if the folder lacks its source. Raises RunError: a file is missing, malformed or
     contradicts the others or the scenario.
+    """
+
+def logged(file: str | PathLike[str]) -> list[tuple[int, int, ArrowTable, ArrowTable]]:
+    """Read the decisions of a kernel's scheduler from a file of `plait-mptcp log --out`.
+
+    Each connection has its token, its number of paths, and the tables of decisions and of their
+    paths. Time 0 is that of its first decision. Raises ScenarioError: the file cannot be read, or
+    is no log.
     """
 
 class _Host(Protocol):

@@ -2,6 +2,7 @@
 
 import io
 import json
+import struct
 import sys
 from pathlib import Path
 from typing import Any
@@ -225,3 +226,41 @@ def test_the_readme_shows_what_is_printed(command: Command, tmp_path: Path) -> N
     shown = after.partition("```\n")[2].partition("```")[0]
     assert shown
     assert shown in command("explain", *arguments.split()).stdout
+
+
+def _record(time_ns: int, token: int, windows: list[tuple[int, int]], kind: int, path: int) -> bytes:
+    """Return a record of linux/schedulers/log.c; a path has a window and packets in flight."""
+    decision = struct.pack("<QBB6x", 1, kind, path)
+    connection = struct.pack("<6QIBBBx", 9, 4, 50, 60, 1 << 63, 3, 1, 0, 1, 0)
+    record = struct.pack("<qII", time_ns, len(windows), token) + decision + connection
+    for number, (cwnd, in_flight) in enumerate(windows):
+        amounts = (1448, cwnd, 2**32 - 1, in_flight, 0, 2**32 - 1, 0, 0, 1)
+        times = (20_000_000, 1, 1, 1, -(1 << 63), 200_000_000, 0, 1, -(1 << 63))
+        record += struct.pack("<4B9I4Qq3Qq", number, 0, 0, 0, *amounts, *times)
+    return record
+
+
+def test_the_log_of_a_kernel(command: Command, tmp_path: Path) -> None:
+    """Two connections; the second path of one joins after its first decision."""
+    second, start = 1_000_000_000, 1_700_000_000_000_000_000
+    file = tmp_path / "decisions.bin"
+    file.write_bytes(
+        _record(start, 0xAB, [(10, 0)], 1, 0)
+        + _record(start + second, 0xCD, [(10, 0)], 1, 0)
+        + _record(start + 2 * second, 0xAB, [(10, 10), (5, 0)], 1, 1)
+    )
+    done = command("explain", file, "--at", "0s")
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"plait: {file}: --token is missing; expected one of: ab, cd\n",
+    )
+    done = command("explain", file, "--at", "1ms", "--token", "ab", "--json")
+    (decision,) = json.loads(done.stdout)["decisions"]
+    assert (decision["time_ns"], decision["decision"], decision["path"]) == (2 * second, "assign", "path 2")
+    assert [path["verdict"] for path in decision["paths"]] == ["congestion-window", "chosen"]
+    done = command("explain", file, "--at", "0s", "--token", "ab")
+    assert done.stdout.splitlines()[0] == "decisions.bin"
+    assert "path 2" not in done.stdout
+    file.write_bytes(b"something else")
+    done = command("explain", file, "--at", "0s")
+    assert done.stderr == f"plait: {file}: record 1: the file ends in the middle of it\n"

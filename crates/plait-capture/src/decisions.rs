@@ -17,6 +17,8 @@ const PATH: usize = 112;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct LoggedDecision {
     pub(crate) time: Time,
+    /// MPTCP's token of the connection.
+    pub(crate) token: u32,
     pub(crate) decision: Decision,
     pub(crate) connection: Connection,
     pub(crate) paths: Vec<Path>,
@@ -42,7 +44,13 @@ pub(crate) fn next(
     }
     let connection = connection(&header);
     let decision = decision(records, &header, count, moment_of(&moment))?;
-    Ok(Some(LoggedDecision { time: moment(header.i64(0)), decision, connection, paths }))
+    Ok(Some(LoggedDecision {
+        time: moment(header.i64(0)),
+        token: header.u32(12),
+        decision,
+        connection,
+        paths,
+    }))
 }
 
 fn moment_of(moment: &impl Fn(i64) -> Time) -> impl Fn(u64) -> Time + '_ {

@@ -14,7 +14,7 @@
 //! | file | content |
 //! |---|---|
 //! | `capture`, `packet`, `records`, `feed` | capture files; headers and MPTCP's options; files of records; files read one record ahead |
-//! | `folder`, `decisions` | `observed.json`; the scheduler's log |
+//! | `folder`, `decisions`, `logged` | `observed.json`; the scheduler's log, of a run and alone |
 //! | `route`, `translation` | packets to connections and flows; subflows behind address translation |
 //! | `sending`, `segments` | the bytes of the stream in a packet: subflow numbers, mappings, 32-bit numbers extended; ranges first sent in one piece |
 //! | `receiving` | a model of the receiver: order of each subflow, then order of the stream |
@@ -106,6 +106,7 @@ mod error;
 mod feed;
 mod folder;
 mod ip;
+mod logged;
 mod observe;
 mod packet;
 mod queues;
@@ -122,4 +123,5 @@ mod translation;
 pub mod write;
 
 pub use error::ObservationError;
+pub use logged::{Logged, logged};
 pub use observe::observe;

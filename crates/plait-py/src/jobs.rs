@@ -6,8 +6,10 @@ use crate::foreign::Foreign;
 use crate::run::Run;
 use crate::scenario::Parsed;
 use crate::scheduler::{PythonScheduler, Raised, is_raised, take};
+use crate::tables::{self, ArrowTable};
 use crate::watch::Watched;
 use crate::{RunError, bad_input};
+use plait_capture::Logged;
 use plait_sched::{Duration, Scheduler, Time};
 use plait_sched_ffi::Fault;
 use plait_sim::recorder::RecordOptions;
@@ -27,7 +29,8 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Job>()?;
     module.add_class::<Run>()?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
-    module.add_function(wrap_pyfunction!(observed, module)?)
+    module.add_function(wrap_pyfunction!(observed, module)?)?;
+    module.add_function(wrap_pyfunction!(logged, module)?)
 }
 
 /// One run to be made.
@@ -248,6 +251,21 @@ fn observed(py: Python<'_>, job: Py<Job>, folder: PathBuf) -> PyResult<Run> {
     let result = result
         .map_err(|error| RunError::new_err(format!("{}: {}: {error}", scenario.name, folder.display())))?;
     Run::new(scenario, scenario.scheduler.name(), result, None)
+}
+
+/// Reads the decisions of a kernel's scheduler from a file that `plait-mptcp log --out` wrote.
+/// Returns for each connection its token, its number of paths, and both tables.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive owned")]
+fn logged(py: Python<'_>, file: PathBuf) -> PyResult<Vec<(u32, usize, ArrowTable, ArrowTable)>> {
+    let found = py.detach(|| plait_capture::logged(&file));
+    let place = file.parent().map(|folder| folder.join("")).unwrap_or_default();
+    let found = found.map_err(|error| bad_input(format!("{}{error}", place.display())))?;
+    let tables = |one: Logged| {
+        let frames = (tables::decisions(one.decisions)?, tables::decision_paths(one.decision_paths)?);
+        Ok((one.token, one.paths, frames.0, frames.1))
+    };
+    found.into_iter().map(tables).collect()
 }
 
 /// Distributes runs of schedulers that are not written in Python over threads. The calling thread

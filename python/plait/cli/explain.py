@@ -55,6 +55,7 @@ room: segments that the congestion window would let out at once; facts are those
 @click.option("--count", type=click.IntRange(min=1), help="How many decisions; 1 if nothing is said.")
 @click.option("--until", metavar="TIME", help="All decisions up to this moment instead.")
 @click.option("--path", metavar="NAME", help="Only decisions that name this path.")
+@click.option("--token", metavar="HEX", help="The connection, if FILE is a kernel's log of several.")
 @JSON
 def explain(
     file: Path,
@@ -64,14 +65,16 @@ def explain(
     count: int | None,
     until: str | None,
     path: str | None,
+    token: str | None,
     as_json: bool,
 ) -> None:
     """Explain decisions: the facts of the scheduler, and the reasons against other paths.
 
     Simulates FILE until just after TIME and prints the first decision from then on. FILE may be a folder that
-    `plait send --record` or `plait run --out --decisions` wrote: then it is a decision that was made there.
+    `plait send --record` or `plait run --out --decisions` wrote: then it is a decision that was made there. FILE may
+    be a log NAME.bin that `plait-mptcp log --out` wrote: then TIME counts from the connection's first decision.
     """
-    from plait.runs.decisions import Question, look_up, look_up_recorded
+    from plait.runs.decisions import Question, look_up, look_up_recorded, read_kernel_log
 
     if count is not None and until is not None:
         message = "--count and --until exclude each other"
@@ -82,7 +85,16 @@ def explain(
         until=None if until is None else _moment("--until", until),
         path=path,
     )
-    if file.is_dir():
+    if file.suffix == ".bin":
+        for option, given in (("--scheduler", name), ("--seed", seed)):
+            if given is not None:
+                message = f"{option} {given}: {file} is a kernel's log, which has its own"
+                raise ScenarioError(message)
+        answer = look_up_recorded(read_kernel_log(file, _token(token)), question)
+    elif token is not None:
+        message = f"--token {token}: {file} is no log of plait-mptcp (NAME.bin)"
+        raise ScenarioError(message)
+    elif file.is_dir():
         answer = look_up_recorded(_recorded(file, name, seed), question)
     else:
         choice = None if name is None else parse_choice(name)
@@ -121,6 +133,14 @@ def _recorded(folder: Path, name: str | None, seed: int | None) -> Result:
     return results[0]
 
 
+def _token(text: str | None) -> int | None:
+    try:
+        return None if text is None else int(text, 16)
+    except ValueError:
+        message = f"--token {text}: no token; expected: hexadecimal digits, as `ss -Mi` shows them"
+        raise ScenarioError(message) from None
+
+
 def _moment(option: str, text: str) -> int:
     try:
         return duration_ns(text)
@@ -136,7 +156,8 @@ def _print(document: dict[str, Any]) -> None:
     def line(text: str, style: str = "") -> None:
         output.print(text, style=style, width=width, highlight=False, markup=False)
 
-    line(f"{document['scenario']}, {document['scheduler']}, seed {document['seed']}")
+    seed = None if document["seed"] is None else f"seed {document['seed']}"
+    line(", ".join(one for one in (document["scenario"], document["scheduler"], seed) if one is not None))
     for decision in document["decisions"]:
         line("")
         line(f"{moment_text(decision['time_ns'])}  {_decided(decision)}", "bold")

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from plait import _core
 from plait._core import ScenarioError
 from plait.results.result import ENDLESS, Result, verdicts
 from plait.runs.run import Task, run_tasks
@@ -35,11 +37,27 @@ class Question:
     path: str | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class KernelLog:
+    """The decisions about a connection of a kernel, with the frames of `Result`.
+
+    scenario: the file. The log knows no scheduler and no seed.
+    """
+
+    scenario: str
+    token: int
+    path_names: list[str]
+    decisions: pl.DataFrame
+    decision_paths: pl.DataFrame
+    scheduler: None = None
+    seed: None = None
+
+
 @dataclass(frozen=True)
 class Answer:
     """The requested decisions, with their places in the log."""
 
-    result: Result
+    result: Result | KernelLog
     rows: list[int]
     """Rows of `Result.decisions`."""
 
@@ -68,7 +86,8 @@ class Answer:
         for key in ("unassigned", "send_buffer_left"):
             decision[key] = None if decision[key] > ENDLESS else decision[key]
         paths = []
-        rows = self.result.decision_paths.slice(row * len(names), len(names)).drop("decision")
+        # A decision of a kernel has no rows of paths that joined later.
+        rows = self.result.decision_paths.filter(pl.col("decision") == row).drop("decision")
         for facts in rows.iter_rows(named=True):
             name, verdict = names[facts.pop("path")], facts.pop("verdict")
             paths.append({"path": name, "verdict": verdict, "kind": kinds[verdict], **facts})
@@ -80,14 +99,39 @@ def _kinds() -> dict[str, str]:
     return {one["name"]: one["kind"] for one in verdicts()}
 
 
-def look_up_recorded(result: Result, question: Question) -> Answer:
-    """Find the decisions in a run that recorded them.
+def read_kernel_log(file: Path, token: int | None) -> KernelLog:
+    """Read what `plait-mptcp log --out` wrote about a connection; None is the only one.
+
+    Raises:
+        ScenarioError: the file is no log, or has no such connection, or several.
+    """
+    logs = {one[0]: one for one in _core.logged(file)}
+    if token is None and len(logs) == 1:
+        token = next(iter(logs))
+    if token not in logs:
+        asked = "--token is missing" if token is None else f"--token {token:x}: unknown"
+        choices = ", ".join(f"{one:x}" for one in logs) or "none, the log is empty"
+        message = f"{file}: {asked}; expected one of: {choices}"
+        raise ScenarioError(message)
+    _, paths, decisions, decision_paths = logs[token]
+    return KernelLog(
+        scenario=file.name,
+        token=token,
+        path_names=[f"path {number}" for number in range(1, paths + 1)],
+        decisions=pl.DataFrame(decisions),
+        decision_paths=pl.DataFrame(decision_paths),
+    )
+
+
+def look_up_recorded(result: Result | KernelLog, question: Question) -> Answer:
+    """Find the decisions in a run that recorded them, or in a kernel's log.
 
     Raises:
         ScenarioError: bad input, or there is no such decision. NotRecordedError: the run has none.
     """
     times = result.decisions["time_ns"]
-    end = max(round(result.metrics["measured_s"] * NANOSECONDS), int(times[-1]) if len(times) else 0) + 1
+    measured_s = 0.0 if isinstance(result, KernelLog) else result.metrics["measured_s"]
+    end = max(round(measured_s * NANOSECONDS), int(times[-1]) if len(times) else 0) + 1
     _check(question, result.path_names, end)
     later = _matching(result, question)
     found = later[: question.count]
@@ -159,7 +203,7 @@ def _check(question: Question, names: Sequence[str], duration: int) -> None:
         raise ScenarioError(message)
 
 
-def _matching(result: Result, question: Question) -> list[int]:
+def _matching(result: Result | KernelLog, question: Question) -> list[int]:
     """Return the rows of the decisions at or after the moment; only those of `path` if given."""
     wanted = pl.col("time_ns") >= question.at
     if question.path is not None:
@@ -168,7 +212,10 @@ def _matching(result: Result, question: Question) -> list[int]:
 
 
 def _nothing_found(
-    question: Question, result: Result, later: list[int], from_start: Callable[[], Result]
+    question: Question,
+    result: Result | KernelLog,
+    later: list[int],
+    from_start: Callable[[], Result | KernelLog],
 ) -> str:
     """Return the message for an empty answer, with the nearest decision."""
     what = "decision" if question.path is None else f"decision names {question.path}"

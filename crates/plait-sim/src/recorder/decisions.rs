@@ -7,7 +7,7 @@ use plait_sched::{Connection, Decision, Path, PathState, Time};
 /// The log of all decisions from `from` on. Of earlier decisions only the last one is kept: it is
 /// enough for a view of one moment of a long run.
 #[derive(Clone, Debug)]
-pub(crate) struct DecisionLog {
+pub struct DecisionLog {
     from: Time,
     /// The last decision before `from`, with its view of the connection; its paths are in
     /// `paths_before`.
@@ -18,7 +18,8 @@ pub(crate) struct DecisionLog {
 }
 
 impl DecisionLog {
-    pub(super) fn new(from: Time) -> Self {
+    /// Creates an empty log that begins at `from`.
+    pub fn new(from: Time) -> Self {
         Self {
             from,
             before: None,
@@ -29,7 +30,7 @@ impl DecisionLog {
     }
 
     /// Adds a decision and the facts on which it was based.
-    pub(super) fn push(&mut self, now: Time, decision: &Decision, connection: &Connection, paths: &[Path]) {
+    pub fn push(&mut self, now: Time, decision: &Decision, connection: &Connection, paths: &[Path]) {
         if now < self.from {
             self.before = Some((now, *decision, connection.clone()));
             self.paths_before.clear();
@@ -41,7 +42,7 @@ impl DecisionLog {
     }
 
     /// Returns the tables.
-    pub(crate) fn finish(mut self) -> (DecisionFrame, DecisionPaths) {
+    pub fn finish(mut self) -> (DecisionFrame, DecisionPaths) {
         self.record_before();
         (self.decisions, self.paths)
     }

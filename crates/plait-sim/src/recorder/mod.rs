@@ -9,7 +9,7 @@
 
 pub(crate) mod blocks;
 pub(crate) mod deadlines;
-pub(crate) mod decisions;
+pub mod decisions;
 pub mod frames;
 pub(crate) mod requests;
 pub mod verdict;
