@@ -26,17 +26,17 @@ report() {
 	dmesg -c | sed 's/^/LOG /' >&3
 	echo "{\"case\": \"$1\", \"scheduler\": \"$2\", \"ok\": $3, \"began\": $BEGAN, \"ended\": $(uptime)${4:+, $4}}" >&3
 	BEGAN=$(uptime)
-	touch /tmp/progress
+	echo "$1 $2" > /tmp/progress
 }
 
 # A case that stands still ends the guest. The console gets its processes and their kernel stacks first.
 watch() {
-	touch /tmp/progress
+	echo start > /tmp/progress
 	while sleep 10; do
 		[ $(($(date +%s) - $(stat -c %Y /tmp/progress))) -gt "$LIMIT" ] || continue
 		{
-			echo "no result for $LIMIT s"
-			ps -o pid,stat,time,args | grep -v '\[.*\]'
+			echo "no result for $LIMIT s after: $(cat /tmp/progress)"
+			ps -o pid,stat,args | grep -v '\[.*\]'
 			for process in /proc/[0-9]*; do
 				[ -z "$(cat "$process/cmdline")" ] || { echo "$process"; cat "$process/stack"; }
 			done
@@ -249,6 +249,7 @@ case_reload() {
 			unload || ok=false
 			refused=$((refused + refusals))
 			loads=$((loads + 1))
+			echo "$loads loads" > /tmp/progress
 		done
 		[ $ok = true ] || break
 	done
