@@ -249,18 +249,18 @@ def test_the_log_of_a_kernel(command: Command, tmp_path: Path) -> None:
         + _record(start + second, 0xCD, [(10, 0)], 1, 0)
         + _record(start + 2 * second, 0xAB, [(10, 10), (5, 0)], 1, 1)
     )
-    done = command("explain", file, "--at", "0s")
+    done = command("explain", str(file), "--at", "0s")
     assert (done.returncode, done.stderr) == (
         2,
         f"plait: {file}: --token is missing; expected one of: ab, cd\n",
     )
-    done = command("explain", file, "--at", "1ms", "--token", "ab", "--json")
+    done = command("explain", str(file), "--at", "1ms", "--token", "ab", "--json")
     (decision,) = json.loads(done.stdout)["decisions"]
     assert (decision["time_ns"], decision["decision"], decision["path"]) == (2 * second, "assign", "path 2")
     assert [path["verdict"] for path in decision["paths"]] == ["congestion-window", "chosen"]
-    done = command("explain", file, "--at", "0s", "--token", "ab")
+    done = command("explain", str(file), "--at", "0s", "--token", "ab")
     assert done.stdout.splitlines()[0] == "decisions.bin"
     assert "path 2" not in done.stdout
     file.write_bytes(b"something else")
-    done = command("explain", file, "--at", "0s")
+    done = command("explain", str(file), "--at", "0s")
     assert done.stderr == f"plait: {file}: record 1: the file ends in the middle of it\n"
