@@ -7,6 +7,7 @@ use crate::replay::at;
 use plait_sched::{Decision, Time};
 use plait_sim::recorder::decisions::DecisionLog;
 use plait_sim::recorder::frames::{DecisionFrame, DecisionPaths};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The decisions about one connection.
@@ -33,11 +34,13 @@ pub fn logged(file: &Path) -> Result<Vec<Logged>, ObservationError> {
         return Err(ObservationError::File { file: name.into_owned(), reason: "no such file".to_owned() });
     };
     let mut connections: Vec<(u32, Vec<LoggedDecision>)> = Vec::new();
+    let mut places: BTreeMap<u32, usize> = BTreeMap::new();
     while let Some(decision) = decisions::next(&mut records, |time| at(0, time))? {
-        match connections.iter_mut().find(|(token, _)| *token == decision.token) {
-            Some((_, all)) => all.push(decision),
-            None => connections.push((decision.token, vec![decision])),
+        let place = *places.entry(decision.token).or_insert(connections.len());
+        if place == connections.len() {
+            connections.push((decision.token, Vec::new()));
         }
+        connections[place].1.push(decision);
     }
     Ok(connections.into_iter().map(|(token, all)| tables(token, &all)).collect())
 }

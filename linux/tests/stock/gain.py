@@ -39,7 +39,7 @@ SCHEDULERS = {
 BULK_BLOCK = 10_000
 """Bytes of a write, where a scenario has no blocks."""
 PARAMETERS = "/sys/module/plait/parameters/"
-METRICS = ("goodput_bps", "app_delay_ms.mean")
+METRICS = ("goodput_bps", "block_delay_ms.mean")
 """The lab's metric of a case without blocks, and of one with them."""
 
 Results = dict[tuple[str, str], float]

@@ -71,8 +71,8 @@ def explain(
     """Explain decisions: the facts of the scheduler, and the reasons against other paths.
 
     Simulates FILE until just after TIME and prints the first decision from then on. FILE may be a folder that
-    `plait send --record` or `plait run --out --decisions` wrote: then it is a decision that was made there. FILE may
-    be a log NAME.bin that `plait-mptcp log --out` wrote: then TIME counts from the connection's first decision.
+    `plait send --record` or `plait run --out --decisions` wrote. Then it is a decision of that run. FILE may also be
+    a log NAME.bin of `plait-mptcp log --out`. Then TIME counts from the connection's first decision.
     """
     from plait.runs.decisions import Question, look_up, look_up_recorded, read_kernel_log
 

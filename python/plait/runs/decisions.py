@@ -100,7 +100,7 @@ def _kinds() -> dict[str, str]:
 
 
 def read_kernel_log(file: Path, token: int | None) -> KernelLog:
-    """Read what `plait-mptcp log --out` wrote about a connection; None is the only one.
+    """Read the decisions about a connection from a log of `plait-mptcp`; None is the only one.
 
     Raises:
         ScenarioError: the file is no log, or has no such connection, or several.

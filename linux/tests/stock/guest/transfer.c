@@ -14,11 +14,11 @@
  *	Prints the server's answer.
  *
  *   transfer feed FILE PARAMETER
- *	Writes the lines of FILE into a file of sysfs, which takes whole lines of up to a page at a time.
+ *	Writes the lines of FILE into a file of sysfs: whole lines, a page at a time.
  *
  *   transfer receive BLOCK SECONDS
- *	The program of such a server. Answers with goodput and delays of blocks, the inside of a JSON object. Both
- *	ends have the same clock.
+ *	The program of such a server. Answers with goodput and delays of blocks, the inside of a
+ *	JSON object. Both ends have the same clock.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -350,8 +350,11 @@ static int feed(char **v)
 	if (from < 0 || to < 0)
 		die(from < 0 ? v[0] : v[1]);
 	while ((n = read(from, page + filled, sizeof(page) - filled)) > 0) {
-		filled += n;
-		whole = (char *)memrchr(page, '\n', filled) + 1 - page;
+		const char *end = memrchr(page, '\n', filled += n);
+
+		if (!end)	/* a line longer than a page */
+			return 1;
+		whole = end + 1 - page;
 		write_whole(to, page, whole);
 		memmove(page, page + whole, filled -= whole);
 	}
