@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Opens BPF objects with libbpf, and checks what a kernel would need of them: `open OBJECT...`. */
+/* Opens BPF objects with libbpf, and checks their parts: `open OBJECT...`. */
 #include <stdio.h>
 #include <string.h>
 #include <bpf/btf.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The tests that both executors share (engine.c), and what each brings: ranges.c, fragments.c. */
+/* The tests of both executors (engine.c), and the cases of each: ranges.c, fragments.c. */
 #ifndef PLAIT_TEST_EXECUTOR_H
 #define PLAIT_TEST_EXECUTOR_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The model's questions to the scheduler, and what the core does with the answers. */
+/* The model's questions to the scheduler, and the pushes that follow. */
 #include "model.h"
 
 static struct model *model_of(struct mptcp_sock *msk)
