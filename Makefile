@@ -122,9 +122,11 @@ test-slow: setup tools ## the rest: 2,000 random scenarios of each kind, every p
 	$(PYTEST) -m 'slow and not full and not kernel'
 
 # Programs that tests drive; without them those tests are skipped, and say so.
-TOOLS := chromium tshark
+TOOLS := chromium tshark clang
+LIBBPF := /usr/include/bpf/libbpf.h
 tools:
 	@missing=""; for tool in $(TOOLS); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
+	[ -e $(LIBBPF) ] || missing="$$missing libbpf-dev"; \
 	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		echo "make: installing$$missing"; \
 		export DEBIAN_FRONTEND=noninteractive; apt-get update -qq && apt-get install -y -qq $$missing >/dev/null; \
@@ -140,6 +142,8 @@ test-linux-schedulers: ## the kernel's schedulers in C against those in Rust, ca
 	$(call say,kernel schedulers)
 	@command -v gcc >/dev/null || { echo "make test-linux-schedulers: needs gcc; on Debian: sudo apt-get install gcc libc6-dev" >&2; exit 1; }
 	$(MAKE) -C linux/tests test
+	@if command -v clang >/dev/null && [ -e $(LIBBPF) ]; then $(MAKE) -C linux/bpf check; else \
+		echo "make test-linux-schedulers: skips linux/bpf, which needs clang and libbpf; on Debian: sudo apt-get install clang libbpf-dev"; fi
 
 test-ffi: ## the C interface from C under AddressSanitizer, and one small transport in Rust, C and Python: the same numbers
 	$(call say,C interface)

@@ -85,8 +85,8 @@ static void adapt(struct blest *blest, u64 now, const struct plait_path *fast,
 }
 
 /* The segments that the fast path could send while a segment is in flight on the slow path. */
-static unsigned __int128 sent_meanwhile(struct blest *blest, const struct plait_path *fast,
-					const struct plait_path *slow, u32 fast_window)
+static u64 sent_meanwhile(struct blest *blest, const struct plait_path *fast,
+			  const struct plait_path *slow, u32 fast_window)
 {
 	struct extremes round_trips = extremes_of(blest, slow);
 	u64 place = (u64)slow->in_flight + 1, window = max(slow->cwnd, 1U);
@@ -104,13 +104,26 @@ static unsigned __int128 sent_meanwhile(struct blest *blest, const struct plait_
 	if (fast->ssthresh == U32_MAX)
 		return (u64)fast_window * ((1U << min_t(u64, rounds, MAX_ROUNDS)) - 1);
 	window = max_t(u64, fast_window, (u64)fast->ssthresh + 1);
-	return (unsigned __int128)(window + (rounds - 1) / 2) * rounds;
+	return mul_capped(window + (rounds - 1) / 2, rounds);
 }
 
+/* BPF has no numbers of 128 bits, and no parameter that asks for this reading. */
+#ifndef __bpf__
 static u32 micros(const struct plait_path *path)
 {
 	return min_t(u64, max_t(u64, div_u64(path->srtt, 1000), 1), U32_MAX);
 }
+
+/* X = (2 w r_f + r_s - r_f) r_s / (2 r_f r_f), multiplied out. */
+static bool blocks_by_formula(const struct blest *blest, u32 fast_round, u32 slow_round,
+			      u32 fast_window, u64 left)
+{
+	unsigned __int128 sent = (unsigned __int128)2 * fast_window * fast_round;
+
+	sent = (sent + slow_round - fast_round) * slow_round;
+	return sent * blest->factor > (unsigned __int128)(left * 2 * ONE) * ((u64)fast_round * fast_round);
+}
+#endif
 
 static bool blocks(struct blest *blest, const struct plait_path *fast,
 		   const struct plait_path *slow, u64 window)
@@ -118,18 +131,13 @@ static bool blocks(struct blest *blest, const struct plait_path *fast,
 	u64 carried = (u64)slow->in_flight + slow->queued + 1;
 	/* Values beyond 32 bits are unreasonable. */
 	u64 left = min_t(u64, window > carried ? window - carried : 0, U32_MAX);
-	u32 fast_window = max(fast->cwnd, 1U), fast_round, slow_round;
-	unsigned __int128 sent;
+	u32 fast_window = max(fast->cwnd, 1U);
 
-	if (!blest->paper) {
-		sent = sent_meanwhile(blest, fast, slow, fast_window);
-		return sent * blest->factor > left * ONE;
-	}
-	/* X = (2 w r_f + r_s - r_f) r_s / (2 r_f r_f), multiplied out. */
-	fast_round = micros(fast);
-	slow_round = micros(slow);
-	sent = ((unsigned __int128)2 * fast_window * fast_round + slow_round - fast_round) * slow_round;
-	return sent * blest->factor > (unsigned __int128)(left * 2 * ONE) * ((u64)fast_round * fast_round);
+#ifndef __bpf__
+	if (blest->paper)
+		return blocks_by_formula(blest, micros(fast), micros(slow), fast_window, left);
+#endif
+	return mul_capped(sent_meanwhile(blest, fast, slow, fast_window), blest->factor) > left * ONE;
 }
 
 static struct plait_decision decide(void *state, u64 now, const struct plait_connection *connection,

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The parts of the kernel that the schedulers use, for tests in user space. */
+/* The parts of the kernel that the schedulers use, for tests in user space and for BPF (linux/bpf). */
 #ifndef PLAIT_USER_H
 #define PLAIT_USER_H
 
-#include <assert.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <linux/types.h>
+#ifndef __bpf__
+#include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <linux/types.h>
+#endif
 
 typedef __u8 u8;
 typedef __u16 u16;
@@ -46,6 +48,9 @@ typedef __s64 s64;
 #define max_t(type, a, b)	max((type)(a), (type)(b))
 
 #define check_add_overflow(a, b, sum)		__builtin_add_overflow(a, b, sum)
+#ifdef PLAIT_BPF
+#include "arithmetic.h"
+#else
 #define check_mul_overflow(a, b, product)	__builtin_mul_overflow(a, b, product)
 
 /* The number of the lowest bit that is set; there is one. */
@@ -54,14 +59,15 @@ static inline unsigned long __ffs(unsigned long word)
 	return __builtin_ctzl(word);
 }
 
-static inline u64 div_u64(u64 dividend, u32 divisor)
-{
-	return dividend / divisor;
-}
-
 static inline u64 mul_u64_u32_div(u64 a, u32 factor, u32 divisor)
 {
 	return (unsigned __int128)a * factor / divisor;
+}
+#endif
+
+static inline u64 div_u64(u64 dividend, u32 divisor)
+{
+	return dividend / divisor;
 }
 
 static inline u64 div_u64_rem(u64 dividend, u32 divisor, u32 *remainder)
@@ -75,6 +81,7 @@ static inline u64 div64_u64(u64 dividend, u64 divisor)
 	return dividend / divisor;
 }
 
+#ifndef __bpf__
 static inline u64 mul_u64_u64_div_u64(u64 a, u64 b, u64 divisor)
 {
 	return (__uint128_t)a * b / divisor;
@@ -111,7 +118,11 @@ static inline int __sysfs_match_string(const char *const *words, size_t count, c
 	return -EINVAL;
 }
 
-/* Tests set parameters through plait_parameter_set(). */
+#else
+#define static_assert			_Static_assert
+#endif
+
+/* Tests set parameters through plait_parameter_set(). In BPF they keep their defaults. */
 #define module_param_cb(...)		static_assert(true, "")
 #define MODULE_PARM_DESC(...)		static_assert(true, "")
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Allocations that fail, and counters. */
-#include "kernel.h"
+/* Allocations that fail, counters, and the state of the random numbers. */
+#include "random.h"
 
 unsigned long memory_live, memory_failed, locks_taken;
 unsigned int memory_fail_each;
 static unsigned int memory_turn;
-u64 test_now;
+u64 test_now, random_state;
+char test_case[128];
 
 void *kmalloc(size_t size, int flags)
 {

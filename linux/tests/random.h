@@ -5,8 +5,9 @@
 
 #include "kernel.h"
 
-static u64 random_state;
-static char test_case[128];	/* printed when a check fails */
+/* memory.c */
+extern u64 random_state;
+extern char test_case[128];	/* printed when a check fails */
 
 static inline u64 random_next(void)
 {
