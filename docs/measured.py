@@ -39,8 +39,7 @@ QUEUES = (17, 50, 200)
 MEASURES = {"schedulers-csws14": ("pooling", "benefit", "window", "half", "limited")}
 """Names of a paper's measures with separate tables, in the order of its expected.toml."""
 NAMES: Mapping[EngineName, str] = {"linux": "kernel", "usrsctp": "stack"}
-"""Engines that are compared with the simulator, by the name in their tables."""
-TABLE_II = ("table2-*",)
+"""Names of the engines in tables that compare them with the simulator."""
 BESIDE: Mapping[tuple[str, EngineName], Mapping[str, tuple[tuple[str, ...], str]]] = {
     ("dd-linux", "linux"): {
         "kernel-goodput": (("H_*-100-10", "H_*-100-100", "[A-G]-*-10*"), "goodput_bps"),
@@ -49,10 +48,10 @@ BESIDE: Mapping[tuple[str, EngineName], Mapping[str, tuple[tuple[str, ...], str]
     },
     ("schedulers-csws14", "linux"): {"kernel-pooling": (("pooling",), "goodput_bps")},
     ("daps-icc14", "usrsctp"): {
-        "stack-fast": (TABLE_II, "paths.fast.throughput_bps"),
-        "stack-slow": (TABLE_II, "paths.slow.throughput_bps"),
-        "stack-delay": (TABLE_II, "app_delay_ms.mean"),
-        "stack-buffer": (TABLE_II, "receive_buffer_packets.mean"),
+        "stack-fast": (("table2-*",), "paths.fast.throughput_bps"),
+        "stack-slow": (("table2-*",), "paths.slow.throughput_bps"),
+        "stack-delay": (("table2-*",), "app_delay_ms.mean"),
+        "stack-buffer": (("table2-*",), "receive_buffer_packets.mean"),
     },
 }
 """Tables of a metric on both engines: the scenarios, and the metric."""
@@ -116,24 +115,15 @@ def beside_tables(paper: Paper, simulated: Rows, others: Rows) -> dict[str, str]
     made = {}
     for name, (patterns, metric) in BESIDE[paper.id, paper.engine].items():
         part = restricted(paper, patterns)
-        cases = [
-            one
-            for one in part.scenarios
-            if any(f"{one}/{label}/{metric}" in others for label in paper.schedulers)
-        ]
-        labels = [
-            label for label in paper.schedulers if any(f"{one}/{label}/{metric}" in others for one in cases)
-        ]
+        there = {(row.scenario, row.scheduler) for row in others.values() if row.metric == metric}
+        cases = [one for one in part.scenarios if any(one == case for case, _ in there)]
+        labels = [label for label in paper.schedulers if any((one, label) in there for one in cases)]
         word = wording(metric, paper)
         lines = []
         for case in cases:
             ids = [f"{case}/{label}/{metric}" for label in labels]
-            cells = [
-                f"{word.number(simulated[one].measured)} / {word.number(others[one].measured)}"
-                if one in others
-                else DASH
-                for one in ids
-            ]
+            pairs = [(simulated[one], others[one]) if one in others else () for one in ids]
+            cells = [" / ".join(word.number(row.measured) for row in pair) or DASH for pair in pairs]
             lines.append([paper.scenarios[case].title, *cells])
         made[name] = markdown(["case", *(f"`{label}`" for label in labels)], lines)
     groups: dict[tuple[str, str, str], list[str]] = {}
@@ -394,8 +384,8 @@ def main() -> None:
     parser.add_argument("--engine", choices=("sim", *NAMES), default="sim")
     given = parser.parse_args()
     for name in given.papers or names(given.engine):
-        simulated = given.engine == "sim"
-        made = tables(reproduce(name, with_figures=False)) if simulated else both_engines(name, given.engine)
+        here = given.engine == "sim"
+        made = tables(reproduce(name, with_figures=False)) if here else both_engines(name, given.engine)
         write(PAPERS / name / "README.md", made)
     if given.engine == "linux" and not given.papers:
         write(SCENARIOS / "README.md", {"head-of-line": head_of_line()})

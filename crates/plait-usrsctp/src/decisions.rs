@@ -61,7 +61,7 @@ impl<'s> Decisions<'s> {
         let mut decision = self.ask(at, &connection, &paths);
         self.check(at, &decision, &connection, &paths).map_err(fault)?;
         if let Decision::Wait { until: Some(until) } = &mut decision {
-            *until = *until + begin;
+            *until += begin;
         }
         Ok(bytes::decision(&decision))
     }
