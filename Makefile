@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup optimized demo check test test-rust test-slow test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture kernel-stock kernel-stock-short kernel-stock-debug reproduce lint lint-rust lint-python format docs reference figures figures-linux league questions validate disciplines package dist static random-torture fingerprints fuzz bench links-torture links-soak links-day bench-sweeps sweep-torture peers lock clean
+.PHONY: help setup optimized demo check test test-rust test-slow test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture kernel-stock kernel-stock-short kernel-stock-debug reproduce lint lint-rust lint-python format docs reference figures figures-linux figures-usrsctp league questions validate disciplines package dist static random-torture fingerprints fuzz bench links-torture links-soak links-day bench-sweeps sweep-torture peers lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -229,6 +229,9 @@ figures: setup ## draw the figures of README and site, write the measured tables
 
 figures-linux: setup ## write the tables that hold the kernel's runs beside the simulator's (an hour; needs plait linux build)
 	$(BIN)/python docs/measured.py --engine linux
+
+figures-usrsctp: setup ## write the tables that hold the runs of FreeBSD's SCTP stack beside the simulator's (needs plait usrsctp build)
+	$(BIN)/python docs/measured.py --engine usrsctp
 
 TRACES ?=
 league: setup ## every scheduler over eight domains, and the page that says who wins where (twenty minutes)

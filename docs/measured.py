@@ -3,7 +3,8 @@
 A table stands between `<!-- measured: NAME -->` and `<!-- end -->`; a test compares it with a fresh
 run. Run from anywhere: `.venv/bin/python docs/measured.py [PAPER]…`, or `make figures`. With
 `--engine linux` it writes the tables that compare the kernel's runs with the simulator's, which
-take an hour: `make figures-linux`.
+take an hour: `make figures-linux`. With `--engine usrsctp` it does so for FreeBSD's SCTP stack,
+which takes a few minutes: `make figures-usrsctp`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 import polars as pl
 
 import plait
+from plait.engines.names import EngineName
 from plait.papers import Paper, Reproduction, names, reproduce
 from plait.papers.description import restricted
 from plait.papers.page import pivot
@@ -36,13 +38,21 @@ QUEUES = (17, 50, 200)
 
 MEASURES = {"schedulers-csws14": ("pooling", "benefit", "window", "half", "limited")}
 """Names of a paper's measures with separate tables, in the order of its expected.toml."""
-BESIDE = {
-    "dd-linux": {
+NAMES: Mapping[EngineName, str] = {"linux": "kernel", "usrsctp": "stack"}
+"""Names of the engines in tables that compare them with the simulator."""
+BESIDE: Mapping[tuple[str, EngineName], Mapping[str, tuple[tuple[str, ...], str]]] = {
+    ("dd-linux", "linux"): {
         "kernel-goodput": (("H_*-100-10", "H_*-100-100", "[A-G]-*-10*"), "goodput_bps"),
         "kernel-share": (("application-limited",), "first_path_share"),
         "kernel-block-delay": (("application-limited",), "block_delay_ms.mean"),
     },
-    "schedulers-csws14": {"kernel-pooling": (("pooling",), "goodput_bps")},
+    ("schedulers-csws14", "linux"): {"kernel-pooling": (("pooling",), "goodput_bps")},
+    ("daps-icc14", "usrsctp"): {
+        "stack-fast": (("table2-*",), "paths.fast.throughput_bps"),
+        "stack-slow": (("table2-*",), "paths.slow.throughput_bps"),
+        "stack-delay": (("table2-*",), "app_delay_ms.mean"),
+        "stack-buffer": (("table2-*",), "receive_buffer_packets.mean"),
+    },
 }
 """Tables of a metric on both engines: the scenarios, and the metric."""
 DASH = "–"
@@ -88,55 +98,47 @@ Rows = Mapping[str, Row]
 """A reproduction's rows by their ids."""
 
 
-def both_engines(name: str) -> dict[str, str]:
-    """Return the tables of a paper on both engines, by name.
+def both_engines(name: str, engine: EngineName) -> dict[str, str]:
+    """Return the tables of a paper on the simulator and on another engine, by name.
 
     They have each metric of `BESIDE`, and all printed or claimed values.
     """
-    kernel = reproduce(name, engine="linux", with_figures=False)
-    cases = sorted({scenario for scenario, _ in kernel.results})
+    other = reproduce(name, engine=engine, with_figures=False)
+    cases = sorted({scenario for scenario, _ in other.results})
     simulated = reproduce(name, scenarios=cases, with_figures=False)
-    rows = [{row.id: row for row in done.rows} for done in (simulated, kernel)]
-    return beside_tables(restricted(kernel.paper, cases), *rows)
+    rows = [{row.id: row for row in done.rows} for done in (simulated, other)]
+    return beside_tables(restricted(other.paper, cases), *rows)
 
 
-def beside_tables(paper: Paper, simulated: Rows, kernel: Rows) -> dict[str, str]:
+def beside_tables(paper: Paper, simulated: Rows, others: Rows) -> dict[str, str]:
     """Return the tables of `both_engines` from the rows."""
     made = {}
-    for name, (patterns, metric) in BESIDE[paper.id].items():
+    for name, (patterns, metric) in BESIDE[paper.id, paper.engine].items():
         part = restricted(paper, patterns)
-        cases = [
-            one
-            for one in part.scenarios
-            if any(f"{one}/{label}/{metric}" in kernel for label in paper.schedulers)
-        ]
-        labels = [
-            label for label in paper.schedulers if any(f"{one}/{label}/{metric}" in kernel for one in cases)
-        ]
+        there = {(row.scenario, row.scheduler) for row in others.values() if row.metric == metric}
+        cases = [one for one in part.scenarios if any(one == case for case, _ in there)]
+        labels = [label for label in paper.schedulers if any((one, label) in there for one in cases)]
         word = wording(metric, paper)
         lines = []
         for case in cases:
             ids = [f"{case}/{label}/{metric}" for label in labels]
-            cells = [
-                f"{word.number(simulated[one].measured)} / {word.number(kernel[one].measured)}"
-                if one in kernel
-                else DASH
-                for one in ids
-            ]
+            pairs = [(simulated[one], others[one]) if one in others else () for one in ids]
+            cells = [" / ".join(word.number(row.measured) for row in pair) or DASH for pair in pairs]
             lines.append([paper.scenarios[case].title, *cells])
         made[name] = markdown(["case", *(f"`{label}`" for label in labels)], lines)
     groups: dict[tuple[str, str, str], list[str]] = {}
-    for key, row in kernel.items():
+    for key, row in others.items():
         if row.stated and row.scenario in paper.scenarios:
             groups.setdefault((row.metric, row.scheduler, said(row, paper)), []).append(key)
     lines = []
     for (metric, scheduler, words), keys in groups.items():
-        first = paper.scenarios[kernel[keys[0]].scenario].title
-        cells = [_outcome(paper, [rows[key] for key in keys]) for rows in (simulated, kernel)]
+        first = paper.scenarios[others[keys[0]].scenario].title
+        cells = [_outcome(paper, [rows[key] for key in keys]) for rows in (simulated, others)]
         cases = first if len(keys) == 1 else f"{len(keys)} cases"
         lines.append([wording(metric, paper).heading, f"`{scheduler}`", cases, words, *cells])
-    headings = ["metric", "scheduler", "case", "paper", "simulator", "kernel"]
-    made["kernel-claims"] = markdown(headings, lines, (0, 1, 2))
+    other = NAMES[paper.engine]
+    headings = ["metric", "scheduler", "case", "paper", "simulator", other]
+    made[f"{other}-claims"] = markdown(headings, lines, (0, 1, 2))
     return made
 
 
@@ -379,10 +381,11 @@ def main() -> None:
     """Fill in the READMEs of the papers, or of all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("papers", nargs="*", metavar="PAPER")
-    parser.add_argument("--engine", choices=("sim", "linux"), default="sim")
+    parser.add_argument("--engine", choices=("sim", *NAMES), default="sim")
     given = parser.parse_args()
     for name in given.papers or names(given.engine):
-        made = tables(reproduce(name, with_figures=False)) if given.engine == "sim" else both_engines(name)
+        here = given.engine == "sim"
+        made = tables(reproduce(name, with_figures=False)) if here else both_engines(name, given.engine)
         write(PAPERS / name / "README.md", made)
     if given.engine == "linux" and not given.papers:
         write(SCENARIOS / "README.md", {"head-of-line": head_of_line()})

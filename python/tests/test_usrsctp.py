@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Command
 
 import plait
 from plait.linux import tools
+from plait.papers import engines, load_paper, names
+from plait.papers.reproduce import possible, tasks
 from plait.usrsctp import archive, build, program
 from plait.validate import ends
 
@@ -43,12 +47,12 @@ def links(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("given", "instead", "message"),
     [
-        ('"round-robin"', '"daps"', 'scheduler = "daps": not with the usrsctp engine: '),
         (
             '"round-robin"',
-            '{ name = "round-robin", cwnd_limited = false, segments = 2 }',
-            "scheduler.segments = 2: not with the usrsctp engine: ",
+            '"redundant"',
+            'scheduler = "redundant": not with the usrsctp engine: FreeBSD\'s stack lacks reinject; choose ',
         ),
+        ('"round-robin"', '"lowest-rtt+rp"', 'scheduler = "lowest-rtt+rp": not with the usrsctp engine: '),
         ('"cmt-sctp"', '"mptcp"', 'transport.protocol = "mptcp": not with the usrsctp engine: '),
         (
             '"1MB"',
@@ -121,6 +125,18 @@ def test_the_goals_are_held_against_the_goodputs() -> None:
     assert len(ends.missed(ends.USRSCTP, [ends.Compared(case, "round-robin", 10e6, 12e6, 10e6)])) == 2
 
 
+def test_the_daps_paper_runs_in_the_stack_too() -> None:
+    assert names("usrsctp") == ["daps-icc14"]
+    assert engines("daps-icc14") == ["sim", "usrsctp"]
+    paper = load_paper("daps-icc14", "usrsctp")
+    made, absent = possible(paper, tasks(paper))
+    assert {case for case, _ in made} == {
+        case for case in paper.scenarios if case.startswith("table2") or case.endswith("-charged")
+    }
+    assert {label for case, label in made if case == "table2-2-100-35kB"} == set(paper.schedulers)
+    assert all("as in §II.A" in reason for reason in absent.values())
+
+
 needs_stack = pytest.mark.skipif(program.built() is None, reason="no stack is built (plait usrsctp build)")
 
 
@@ -145,6 +161,16 @@ def test_runs_are_repeatable_and_have_all_tables(links: Path) -> None:
 
 @pytest.mark.kernel
 @needs_stack
+def test_round_robin_is_that_of_the_stack_without_path_schedulers(links: Path) -> None:
+    """The digest is that of a stack without the patch 0004."""
+    packets = plait.run(links, engine="usrsctp", packets=True).packets
+    assert packets is not None
+    assert packets.height == 4066
+    assert hashlib.sha256(packets.write_csv().encode()).hexdigest()[:16] == "0fbf5ff598a97bc7"
+
+
+@pytest.mark.kernel
+@needs_stack
 def test_both_paths_are_used_and_losses_are_repaired(links: Path) -> None:
     found = plait.run(links, engine="usrsctp")
     assert 9e6 < found.metrics["goodput_bps"] < 15e6
@@ -165,6 +191,93 @@ def test_a_file_arrives_wholly_over_an_outage(links: Path) -> None:
     found = plait.run(links, engine="usrsctp")
     assert found.metrics["completion_time_s"] is not None
     assert (found.metrics["timeouts"] or 0) > 0
+
+
+CLEAN = """
+name = "clean"
+duration = "6s"
+warmup = "1s"
+scheduler = "daps"
+[transport]
+protocol = "cmt-sctp"
+receive_buffer = "35kB"
+ack_every = 1
+[[path]]
+name = "fast"
+rate = "1Mbit"
+rtt = "20ms"
+queue = "50p"
+[[path]]
+name = "slow"
+rate = "2Mbit"
+rtt = "100ms"
+queue = "50p"
+"""
+"""Case (1/20; 2/100), 35 kB of the DAPS paper."""
+
+
+@pytest.fixture
+def clean(tmp_path: Path) -> Path:
+    file = tmp_path / "clean.toml"
+    file.write_text(CLEAN)
+    return file
+
+
+@pytest.mark.kernel
+@needs_stack
+def test_daps_lets_packets_arrive_almost_in_order(clean: Path) -> None:
+    blind, daps = plait.compare(clean, ["round-robin", "daps"], engine="usrsctp")
+    waiting = [one.metrics["receive_buffer_packets"]["mean"] for one in (blind, daps)]
+    assert waiting[1] < 1 < waiting[0]
+    assert daps.metrics["goodput_bps"] > 1.3 * blind.metrics["goodput_bps"]
+
+
+@pytest.mark.kernel
+@needs_stack
+def test_the_lowest_round_trip_fills_the_fast_path_first(clean: Path) -> None:
+    clean.write_text(CLEAN.replace('warmup = "1s"', 'workload = { kind = "file", size = "4kB" }'))
+    alone = plait.run(clean, "lowest-rtt", engine="usrsctp")
+    both = plait.run(clean, "round-robin", engine="usrsctp")
+    assert [path["packets_sent"] for path in alone.data["paths"]] == [3, 0]
+    assert both.data["paths"][1]["packets_sent"] > 0
+
+
+@pytest.mark.kernel
+@needs_stack
+@pytest.mark.parametrize(
+    "scheduler",
+    ["lowest-rtt", "daps", "daps:schedule=to-end", "daps-rounds", "otias", "blest", "round-robin+bm"],
+)
+def test_runs_with_a_scheduler_are_repeatable(links: Path, scheduler: str) -> None:
+    first, again = (plait.run(links, scheduler, engine="usrsctp", packets=True) for _ in range(2))
+    assert first.data == again.data
+    assert first.packets is not None
+    assert again.packets is not None
+    assert first.packets.equals(again.packets)
+    assert all(path["packets_sent"] > 100 for path in first.data["paths"])
+
+
+class FarFirst(plait.Scheduler):
+    """Takes the last path that is open."""
+
+    def decide(self, now: float, connection: plait.Connection, paths: list[plait.PathFacts]) -> Any:
+        return next((plait.Assign(path.index) for path in reversed(paths) if path.open), plait.Wait())
+
+
+class Wrong(plait.Scheduler):
+    """Names a path that does not exist."""
+
+    def decide(self, now: float, connection: plait.Connection, paths: list[plait.PathFacts]) -> Any:
+        return plait.Assign(7)
+
+
+@pytest.mark.kernel
+@needs_stack
+def test_a_scheduler_in_python_decides_for_the_stack(clean: Path) -> None:
+    near, far = (path["packets_sent"] for path in plait.run(clean, FarFirst, engine="usrsctp").data["paths"])
+    assert far > 2 * near
+    with pytest.raises(plait.RunError, match="named path 7, which does not exist"):
+        plait.run(clean, Wrong, engine="usrsctp")
 
 
 @pytest.mark.kernel

@@ -10,6 +10,9 @@
  * records { u32 kind; u32 length; } with as many bytes. END is the last one.
  */
 #include "plait.h"
+#include "records.h"
+#include "remote.h"
+#include "schedule.h"
 #include "stack.h"
 #include "world.h"
 
@@ -26,14 +29,6 @@ enum request_kind {
 	PACKET = 1, /* an IPv4 packet arrives */
 	WRITE = 2, /* u64: payload bytes that the near application writes; all ones: endless */
 	STATE = 3, /* asks for STATES */
-};
-
-enum record_kind {
-	END = 0, /* u64: time of the next timer */
-	SENT = 1, /* an IPv4 packet leaves */
-	DELIVERED = 2, /* u64: payload bytes that the far end's application has read so far */
-	STATES = 3, /* u64 timeouts, u64 peer's window, then struct path_state of each path */
-	FAILED = 4, /* the reason in words */
 };
 
 struct request {
@@ -58,31 +53,6 @@ static struct {
 } run;
 
 static uint8_t buffer[MOST_BYTES];
-
-static void die(const char *what)
-{
-	fprintf(stderr, "usrsctp: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
-static void put(const void *bytes, size_t length)
-{
-	if (length > 0 && fwrite(bytes, length, 1, stdout) != 1)
-		die("standard output");
-}
-
-static void put_head(enum record_kind kind, size_t length)
-{
-	uint32_t head[2] = { kind, (uint32_t)length };
-
-	put(head, sizeof(head));
-}
-
-static void put_number(enum record_kind kind, uint64_t value)
-{
-	put_head(kind, sizeof(value));
-	put(&value, sizeof(value));
-}
 
 void plait_transmit(const struct iovec *parts, int count)
 {
@@ -134,6 +104,8 @@ static const struct {
 	{ "message", &run.message },
 	{ "receive_buffer", &run.receive_buffer },
 	{ "send_buffer", &run.send_buffer },
+	{ "scheduler", &remote_scheduler.there },
+	{ "interest", &remote_scheduler.interest },
 };
 
 static const struct setting *find_setting(const char *name)
@@ -222,6 +194,8 @@ static void open_ends(void)
 	if (usrsctp_connect(run.near, (struct sockaddr *)&peer, sizeof(peer)) < 0 &&
 	    errno != EINPROGRESS)
 		die("connect");
+	if (remote_scheduler.there != 0)
+		schedule_start(stack_association(run.near), &remote_scheduler);
 }
 
 /* Writes as much as the send buffer takes: each message fills a DATA chunk, but the last. */
@@ -284,17 +258,13 @@ static void put_states(void)
 	}
 }
 
-static bool get(void *to, size_t length)
-{
-	return length == 0 || fread(to, length, 1, stdin) == 1;
-}
-
 /* Ends an answer. */
 static void finish(void)
 {
-	put_number(END, stack_next_timer());
-	if (fflush(stdout) != 0)
-		die("standard output");
+	uint64_t timer = stack_next_timer(), waits = schedule_next_timer();
+
+	put_number(END, waits < timer ? waits : timer);
+	put_flush();
 }
 
 static void handle(const struct request *request)
@@ -312,6 +282,7 @@ static void handle(const struct request *request)
 	}
 	world.now = request->time;
 	stack_run_timers();
+	schedule_run_timer();
 	switch ((enum request_kind)request->kind) {
 	case WAKE:
 	case STATE:

@@ -57,23 +57,28 @@ void plait_receive(uint8_t *packet, size_t length)
 		sctp_m_freem(m);
 }
 
-static struct sctp_tcb *association(struct socket *so)
+struct sctp_tcb *stack_association(struct socket *so)
 {
 	struct sctp_inpcb *inp = so == NULL ? NULL : (struct sctp_inpcb *)so->so_pcb;
 
 	return inp == NULL ? NULL : LIST_FIRST(&inp->sctp_asoc_list);
 }
 
+uint32_t stack_path_of(const struct sctp_nets *net)
+{
+	return ntohl(net->ro._l_addr.sin.sin_addr.s_addr) >> 8 & 0xff;
+}
+
 int stack_path(struct socket *so, uint32_t path, struct path_state *state)
 {
-	struct sctp_tcb *stcb = association(so);
+	struct sctp_tcb *stcb = stack_association(so);
 	struct sctp_nets *net;
 
 	memset(state, 0, sizeof(*state));
 	if (stcb == NULL)
 		return -1;
 	TAILQ_FOREACH(net, &stcb->asoc.nets, sctp_next) {
-		if ((ntohl(net->ro._l_addr.sin.sin_addr.s_addr) >> 8 & 0xff) != path)
+		if (stack_path_of(net) != path)
 			continue;
 		/* lastsa has SCTP_RTT_SHIFT fractional bits of a millisecond. */
 		if (net->RTO_measured)
@@ -90,7 +95,7 @@ int stack_path(struct socket *so, uint32_t path, struct path_state *state)
 
 uint64_t stack_window(struct socket *so)
 {
-	struct sctp_tcb *stcb = association(so);
+	struct sctp_tcb *stcb = stack_association(so);
 
 	return stcb == NULL ? 0 : stcb->asoc.peers_rwnd;
 }

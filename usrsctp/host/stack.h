@@ -6,6 +6,8 @@
 #include <stdint.h>
 
 struct socket;
+struct sctp_nets;
+struct sctp_tcb;
 
 /* The near end's state of a path; sizes in bytes. */
 struct path_state {
@@ -17,6 +19,10 @@ struct path_state {
 	uint64_t failed;
 };
 
+/* The association of a socket, or NULL. */
+struct sctp_tcb *stack_association(struct socket *so);
+/* The path of a destination. */
+uint32_t stack_path_of(const struct sctp_nets *net);
 /* Fills the state of a path. Returns a negative number if the association is gone. */
 int stack_path(struct socket *so, uint32_t path, struct path_state *state);
 /* The window that the peer has left, in bytes. */

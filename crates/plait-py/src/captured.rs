@@ -37,8 +37,11 @@ pub(crate) enum Encapsulation<'a> {
     Packets,
     /// QUIC connections that carry these packets.
     Quic,
-    /// The packets of FreeBSD's stack, which this program has, instead of the ends'.
+    /// The packets of FreeBSD's stack, which this program has, instead of the ends'. The scenario's
+    /// scheduler may be the stack's own.
     Usrsctp(&'a Path),
+    /// The same, with another scheduler than the scenario's.
+    UsrsctpScheduled(&'a Path),
 }
 
 /// Reason why a run has no result.
@@ -90,10 +93,16 @@ pub(crate) fn simulate(
             return simulation::run_carried(scenario, scheduler, options, tunnels, control)
                 .map_err(Failure::Run);
         }
-        Encapsulation::Usrsctp(program) => {
-            let stack = Stack::new(scenario, program).map_err(Failure::Stack)?;
+        Encapsulation::Usrsctp(program) if plait_usrsctp::takes_turns(scenario) => {
+            let stack = Stack::new(scenario, program, None).map_err(Failure::Stack)?;
             return simulation::run_carried(scenario, scheduler, options, stack, control)
                 .map_err(Failure::Run);
+        }
+        Encapsulation::Usrsctp(program) | Encapsulation::UsrsctpScheduled(program) => {
+            let stack = Stack::new(scenario, program, Some(scheduler)).map_err(Failure::Stack)?;
+            // The ends, which send nothing, need a scheduler too.
+            let unused = scenario.scheduler.build();
+            return simulation::run_carried(scenario, unused, options, stack, control).map_err(Failure::Run);
         }
     }
     let Some(captures) = captures else {

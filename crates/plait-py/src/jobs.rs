@@ -111,7 +111,8 @@ impl Job {
     /// Returns the part of the scenario that FreeBSD's stack cannot express, and the reason.
     /// Returns nothing if it can express all.
     fn refusal_of_usrsctp(&self) -> Option<(String, String)> {
-        plait_usrsctp::refusal(self.scenario())
+        let schedules = self.python_scheduler.is_none() && self.foreign.is_none();
+        plait_usrsctp::refusal(self.scenario(), schedules)
     }
 
     /// Returns the on times of the workload, then of each flow: pairs of start and length in
@@ -169,6 +170,10 @@ impl Job {
         let Self { options, captures, .. } = self;
         let scenario = self.scenario();
         let mut watched = Watched::new(scheduler);
+        let encapsulation = match encapsulation {
+            Encapsulation::Usrsctp(program) => Encapsulation::UsrsctpScheduled(program),
+            encapsulation => encapsulation,
+        };
         let encapsulation = (encapsulation, captures.as_ref());
         let outcome = captured::simulate(scenario, &mut watched, options, encapsulation, control, wanted);
         let silence = watched.silence().map(|silence| silence.to_string());

@@ -132,28 +132,31 @@ impl CConnection {
     /// `from` is null or points to a struct that begins with its true size.
     pub(crate) unsafe fn read(from: *const Self) -> Result<Connection> {
         // SAFETY: by contract.
-        let facts = unsafe { sized::read(from, "the plait_connection is a null pointer")? };
-        let oldest_unacked = if facts.has_oldest == 0 {
+        unsafe { sized::read(from, "the plait_connection is a null pointer")? }.connection()
+    }
+
+    pub(crate) fn connection(&self) -> Result<Connection> {
+        let oldest_unacked = if self.has_oldest == 0 {
             None
-        } else if facts.oldest_path < PLAIT_MAX_PATHS {
-            let path = PathId(facts.oldest_path as u8);
-            Some(Outstanding::new(facts.oldest_segment, path, PathSet(facts.oldest_carried)))
+        } else if self.oldest_path < PLAIT_MAX_PATHS {
+            let path = PathId(self.oldest_path as u8);
+            Some(Outstanding::new(self.oldest_segment, path, PathSet(self.oldest_carried)))
         } else {
             return Err(Error::argument("oldest_path of a plait_connection is PLAIT_MAX_PATHS or more"));
         };
         Ok(Connection {
-            unassigned: facts.unassigned,
-            next_segment: facts.next_segment,
-            fragment_left: (facts.fragment_left != u64::MAX).then_some(facts.fragment_left),
-            window_left: facts.window_left,
-            window: facts.window,
-            send_buffer_left: facts.send_buffer_left,
+            unassigned: self.unassigned,
+            next_segment: self.next_segment,
+            fragment_left: (self.fragment_left != u64::MAX).then_some(self.fragment_left),
+            window_left: self.window_left,
+            window: self.window,
+            send_buffer_left: self.send_buffer_left,
             oldest_unacked,
-            finished: facts.finished != 0,
-            message: facts.message()?,
-            streams: facts.streams,
-            due: deadline(facts.due),
-            writer_waits: facts.writer_waits != 0,
+            finished: self.finished != 0,
+            message: self.message()?,
+            streams: self.streams,
+            due: deadline(self.due),
+            writer_waits: self.writer_waits != 0,
         })
     }
 

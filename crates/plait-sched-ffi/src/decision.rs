@@ -200,20 +200,23 @@ impl CEvent {
     /// `from` is null or points to a struct that begins with its true size.
     pub(crate) unsafe fn read(from: *const Self) -> Result<Event> {
         // SAFETY: by contract.
-        let event = unsafe { sized::read(from, "the plait_event is a null pointer")? };
-        if event.path >= PLAIT_MAX_PATHS {
+        unsafe { sized::read(from, "the plait_event is a null pointer")? }.event()
+    }
+
+    pub(crate) fn event(&self) -> Result<Event> {
+        if self.path >= PLAIT_MAX_PATHS {
             return Err(Error::argument("the path of a plait_event is PLAIT_MAX_PATHS or more"));
         }
-        let path = PathId(event.path as u8);
-        Ok(match event.kind {
+        let path = PathId(self.path as u8);
+        Ok(match self.kind {
             PLAIT_EVENT_SENT => {
-                Event::Sent { path, segment: event.segment, retransmission: event.retransmission != 0 }
+                Event::Sent { path, segment: self.segment, retransmission: self.retransmission != 0 }
             }
             PLAIT_EVENT_ACKED => {
-                let rtt = (event.rtt != 0).then(|| Duration::from_nanos(event.rtt));
-                Event::Acked { path, segments: event.segments, rtt }
+                let rtt = (self.rtt != 0).then(|| Duration::from_nanos(self.rtt));
+                Event::Acked { path, segments: self.segments, rtt }
             }
-            PLAIT_EVENT_LOST => Event::Lost { path, segments: event.segments },
+            PLAIT_EVENT_LOST => Event::Lost { path, segments: self.segments },
             PLAIT_EVENT_TIMEOUT => Event::Timeout { path },
             PLAIT_EVENT_PATH_DOWN => Event::PathDown { path },
             PLAIT_EVENT_PATH_UP => Event::PathUp { path },
@@ -236,7 +239,8 @@ pub(crate) fn needs_of(bits: u32) -> Option<Capabilities> {
     (needs_bits(needs) == bits).then_some(needs)
 }
 
-pub(crate) fn interest_bits(interest: Interest) -> u32 {
+/// The events that a scheduler wants, as bits PLAIT_INTEREST_…
+pub fn interest_bits(interest: Interest) -> u32 {
     let bit = |wanted: bool, bit: u32| if wanted { bit } else { 0 };
     bit(interest.sent, PLAIT_INTEREST_SENT) | bit(interest.acked, PLAIT_INTEREST_ACKED)
 }

@@ -11,6 +11,7 @@
 //! | [`class`] | a scheduler as a table of callbacks; [`Foreign`] makes a [`plait_sched::Scheduler`] of one |
 //! | [`conformance`] | the suite of [`plait_sched::conformance`] for such a table |
 //! | [`path`], [`connection`], [`decision`] | the structs, and their conversion to Rust's and back |
+//! | [`bytes`] | the structs as bytes, for an engine in another process |
 //! | `sized` | reads and writes structs of another version |
 //! | [`text`] | schedulers and their parameters as text |
 //! | [`export`] | a scheduler in Rust, outside this repository, as a shared library that provides such tables |
@@ -36,6 +37,7 @@
 //!   Error messages are kept per thread.
 #![allow(unsafe_code, reason = "pointers from C are what this crate is about; each use says why it is right")]
 
+pub mod bytes;
 pub mod class;
 pub mod conformance;
 pub mod connection;

@@ -161,7 +161,7 @@ impl CPath {
         }
     }
 
-    fn path(&self, id: PathId) -> Result<Path> {
+    pub(crate) fn path(&self, id: PathId) -> Result<Path> {
         let state = match self.state {
             PLAIT_PATH_ACTIVE => PathState::Active,
             PLAIT_PATH_BACKUP => PathState::Backup,

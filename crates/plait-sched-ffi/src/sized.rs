@@ -56,6 +56,18 @@ pub(crate) unsafe fn read_part<T: Sized32>(from: *const T, size: usize) -> T {
     value
 }
 
+/// Reads the struct that has these bytes, whose number [`check`] has accepted.
+pub(crate) fn from_bytes<T: Sized32>(bytes: &[u8]) -> T {
+    // SAFETY: this many bytes are readable.
+    unsafe { read_part(bytes.as_ptr().cast(), bytes.len()) }
+}
+
+/// Returns the bytes of a struct.
+pub(crate) fn to_bytes<T: Sized32>(value: &T) -> Vec<u8> {
+    // SAFETY: such a struct has no padding, so all of its bytes are initialized.
+    unsafe { std::slice::from_raw_parts((&raw const *value).cast::<u8>(), size_of::<T>()) }.to_vec()
+}
+
 /// Writes a struct without its size to C's struct, as far as the caller knows its fields.
 ///
 /// # Safety

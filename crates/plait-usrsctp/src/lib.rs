@@ -21,18 +21,23 @@
 //! starts, over the paths' delays alone, until all paths are confirmed by HEARTBEATs. The near end
 //! sends. Handshake, SACKs and HEARTBEATs are the stack's own and take their time on the links.
 //!
+//! The stack's own scheduler takes turns. With any other one, the process asks for each decision, with
+//! the structs of `plait_sched.h` as facts, and the scheduler is the simulator's own code.
+//!
 //! [`refusal`] names unsupported features. `settings` has the settings of the stack that follow
 //! from a scenario.
 //!
 //! | file | content |
 //! |---|---|
 //! | `settings` | a scenario's settings of the stack; refusals |
+//! | `decisions` | the scheduler that decides instead of the stack's turns |
 //! | `process` | the process, and the protocol with it |
 //! | `packet` | addresses and DATA chunks of the stack's packets |
 //! | `segments` | the segments' transmissions, arrivals and deliveries, as events |
 //! | `opening` | the handshake before the clock starts |
 //! | `stack` | the carrier |
 
+mod decisions;
 mod opening;
 mod packet;
 mod process;
@@ -40,6 +45,7 @@ mod segments;
 mod settings;
 mod stack;
 
+pub use decisions::OFFERED;
 pub use process::ProcessError;
-pub use settings::refusal;
+pub use settings::{refusal, takes_turns};
 pub use stack::Stack;

@@ -23,7 +23,7 @@ pub(crate) struct Opened {
 }
 
 /// Opens the association.
-pub(crate) fn open(process: &mut Process, scenario: &Scenario) -> Result<Opened, ProcessError> {
+pub(crate) fn open(process: &mut Process<'_>, scenario: &Scenario) -> Result<Opened, ProcessError> {
     let mut in_flight: BTreeMap<(Time, u64), Vec<u8>> = BTreeMap::new();
     let mut initial_tsn = None;
     let mut replies = Vec::new();

@@ -1,5 +1,6 @@
 //! The process of one run, and the protocol with it (`usrsctp/host/main.c`).
 
+use crate::decisions::Decisions;
 use plait_sched::{Duration, Time};
 use plait_sim::simulation::{StackPath, StackState};
 use std::fmt;
@@ -60,6 +61,8 @@ mod kind {
     pub(super) const DELIVERED: u32 = 2;
     pub(super) const STATES: u32 = 3;
     pub(super) const FAILED: u32 = 4;
+    pub(super) const DECIDE: u32 = 5;
+    pub(super) const EVENT: u32 = 6;
 }
 
 /// Bytes of `struct path_state`.
@@ -67,15 +70,21 @@ const PATH_STATE_BYTES: usize = 6 * 8;
 
 /// A running process. It ends with this value.
 #[derive(Debug)]
-pub(crate) struct Process {
+pub(crate) struct Process<'s> {
     child: Child,
     to: Option<BufWriter<ChildStdin>>,
     from: BufReader<ChildStdout>,
+    /// Decides instead of the stack's turns.
+    pub(crate) decisions: Option<Decisions<'s>>,
 }
 
-impl Process {
+impl<'s> Process<'s> {
     /// Starts `program` with these arguments.
-    pub(crate) fn start(program: &Path, arguments: &[String]) -> Result<Self, ProcessError> {
+    pub(crate) fn start(
+        program: &Path,
+        arguments: &[String],
+        decisions: Option<Decisions<'s>>,
+    ) -> Result<Self, ProcessError> {
         let mut child = Command::new(program)
             .args(arguments)
             .stdin(Stdio::piped())
@@ -86,7 +95,7 @@ impl Process {
         let missing = || ProcessError("the stack's process has no pipes".to_owned());
         let to = child.stdin.take().ok_or_else(missing)?;
         let from = child.stdout.take().ok_or_else(missing)?;
-        Ok(Self { child, to: Some(BufWriter::new(to)), from: BufReader::new(from) })
+        Ok(Self { child, to: Some(BufWriter::new(to)), from: BufReader::new(from), decisions })
     }
 
     /// Makes a request, and appends the answer to `replies`. Returns the time of the next timer.
@@ -129,6 +138,11 @@ impl Process {
                     let next = numbers.next().unwrap_or(u64::MAX);
                     return Ok((next != u64::MAX).then(|| Time::from_nanos(next)));
                 }
+                kind::DECIDE => self.decide(now, &body)?,
+                kind::EVENT => {
+                    let decisions = self.decisions.as_mut();
+                    decisions.map_or(Ok(()), |one| one.on_event(&body)).map_err(ProcessError)?;
+                }
                 kind::SENT => replies.push(Reply::Sent(body)),
                 kind::DELIVERED => replies.push(Reply::Delivered(numbers.next().unwrap_or(0))),
                 kind::STATES => {
@@ -142,6 +156,13 @@ impl Process {
                 _ => return Err(ProcessError(format!("the stack's process sent a record of kind {kind}"))),
             }
         }
+    }
+
+    /// Answers the process, which waits for a decision.
+    fn decide(&mut self, now: Time, facts: &[u8]) -> Result<(), ProcessError> {
+        let (Some(decisions), Some(to)) = (&mut self.decisions, &mut self.to) else { return Ok(()) };
+        to.write_all(&decisions.decide(now, facts).map_err(ProcessError)?)?;
+        Ok(to.flush()?)
     }
 
     fn record(&mut self) -> Result<(u32, Vec<u8>), ProcessError> {
@@ -168,7 +189,7 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for Process<'_> {
     fn drop(&mut self) {
         // The process ends at the end of its input.
         self.to = None;

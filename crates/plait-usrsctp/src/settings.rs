@@ -3,7 +3,8 @@
 //! Some options have only one value in the stack. Their defaults are accepted and mean the stack's
 //! behaviour; the table `HABITS` lists them.
 
-use plait_sched::{Duration, Value};
+use crate::decisions::OFFERED;
+use plait_sched::{Duration, SCHEDULERS, Scheduler as _, Value};
 use plait_sim::application::ConnectionEnd;
 use plait_sim::scenario::{
     CmtSctpOptions, OwnOptions, Protocol, RetransmissionPolicy, Scenario, WindowAccounting,
@@ -26,9 +27,20 @@ const RFC_WINDOW: u64 = 4404;
 const SPARE_SEND_BUFFER: u64 = 1 << 20;
 
 /// Returns the part of the scenario that the stack cannot express, and the reason; `None` if there
-/// is none.
-pub fn refusal(scenario: &Scenario) -> Option<Refused> {
-    arguments(scenario).err()
+/// is none. The scenario's scheduler counts only with `schedules`.
+pub fn refusal(scenario: &Scenario, schedules: bool) -> Option<Refused> {
+    let scheduler = if schedules { check_scheduler(scenario) } else { Ok(()) };
+    scheduler.and_then(|()| arguments(scenario)).err()
+}
+
+/// True if the scenario's scheduler is the stack's own, which takes turns of one packet. Where
+/// windows are full, turns that fill the window are the same.
+pub fn takes_turns(scenario: &Scenario) -> bool {
+    let choice = &scenario.scheduler;
+    let parameter = |name: &str| choice.parameters().iter().find(|(found, _)| found == name);
+    let value = |name: &str| parameter(name).map_or(Value::Boolean(false), |(_, value)| value.value());
+    choice.name() == "round-robin"
+        && (value("cwnd_limited") != Value::Boolean(false) || value("segments") == Value::Integer(1))
 }
 
 /// Returns the arguments of the process.
@@ -38,7 +50,6 @@ pub(crate) fn arguments(scenario: &Scenario) -> Result<Vec<String>, Refused> {
         let why = format!("FreeBSD's stack has {:?} alone", Protocol::CmtSctp.name());
         return Err(option(scenario, "protocol", why));
     };
-    check_scheduler(scenario)?;
     check_paths(scenario)?;
     check_habits(scenario, own)?;
     let receive_buffer = buffer(scenario, "receive_buffer", transport.receive_buffer)?;
@@ -77,21 +88,13 @@ pub(crate) fn arguments(scenario: &Scenario) -> Result<Vec<String>, Refused> {
     Ok(all.iter().map(|(name, value)| format!("{name}={value}")).collect())
 }
 
-/// The stack takes turns of one packet. Where windows are full, turns that fill the window are the
-/// same.
+/// A scheduler other than the stack's own may need capabilities that the stack lacks.
 fn check_scheduler(scenario: &Scenario) -> Result<(), Refused> {
-    let choice = &scenario.scheduler;
-    if choice.name() != "round-robin" {
-        let why = "FreeBSD's stack has \"round-robin\" alone";
-        return Err((format!("scheduler = {:?}", choice.name()), why.to_owned()));
-    }
-    let parameter = |name: &str| choice.parameters().iter().find(|(found, _)| found == name);
-    let value = |name: &str| parameter(name).map_or(Value::Boolean(false), |(_, value)| value.value());
-    if value("cwnd_limited") == Value::Boolean(false) && value("segments") != Value::Integer(1) {
-        let why = "a turn of the stack has one packet";
-        return Err((format!("scheduler.segments = {}", value("segments")), why.to_owned()));
-    }
-    Ok(())
+    let Some(lacking) = scenario.scheduler.build().needs().missing_from(OFFERED) else { return Ok(()) };
+    let accepted = SCHEDULERS.iter().filter(|info| OFFERED.contains(info.needs)).map(|info| info.name);
+    let accepted: Vec<&str> = accepted.collect();
+    let why = format!("FreeBSD's stack lacks {lacking}; choose one of: {}", accepted.join(", "));
+    Err((format!("scheduler = {:?}", scenario.scheduler.name()), why))
 }
 
 /// All paths are used at once, and the near end alone sends.
@@ -234,7 +237,7 @@ mod tests {
             ("initial_ssthresh = \"60kB\"", "transport.initial_ssthresh = \"60kB\""),
             ("fast_retransmit_threshold = 4", "transport.fast_retransmit_threshold = 4"),
         ] {
-            let found = refusal(&scenario(transport)).map(|(place, _)| place);
+            let found = refusal(&scenario(transport), true).map(|(place, _)| place);
             assert_eq!(found.as_deref(), Some(place));
         }
     }

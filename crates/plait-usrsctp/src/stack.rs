@@ -1,11 +1,12 @@
 //! The carrier: requests to the process, and its packets on the links.
 
+use crate::decisions::Decisions;
 use crate::opening;
 use crate::packet;
 use crate::process::{Process, ProcessError, Reply, Request};
 use crate::segments::{Segments, Transmission};
 use crate::settings;
-use plait_sched::{Duration, PathId, Time};
+use plait_sched::{Duration, PathId, Scheduler, Time};
 use plait_sim::result::Engine;
 use plait_sim::scenario::{Direction, Scenario};
 use plait_sim::simulation::{Carrier, Datagram, StackEvent, StackState};
@@ -25,8 +26,8 @@ struct InFlight {
 
 /// FreeBSD's stack with both ends of the connection of a run.
 #[derive(Debug)]
-pub struct Stack {
-    process: Process,
+pub struct Stack<'s> {
+    process: Process<'s>,
     /// The stack's clock at the scenario's time 0.
     begin: Duration,
     next: Option<Time>,
@@ -39,19 +40,34 @@ pub struct Stack {
     failure: Option<String>,
 }
 
-impl Stack {
-    /// Starts `program` and opens the association.
+impl<'s> Stack<'s> {
+    /// Starts `program` and opens the association. Without a scheduler, the stack takes turns.
     ///
     /// # Errors
-    /// If the scenario is refused ([`refusal`](crate::refusal)), or the process fails.
-    pub fn new(scenario: &Scenario, program: &Path) -> Result<Self, ProcessError> {
-        let arguments =
+    /// If the transport is refused ([`refusal`](crate::refusal)), the scheduler needs more than
+    /// [`OFFERED`](crate::OFFERED), or the process fails.
+    pub fn new(
+        scenario: &Scenario,
+        program: &Path,
+        scheduler: Option<&'s mut dyn Scheduler>,
+    ) -> Result<Self, ProcessError> {
+        let mut arguments =
             settings::arguments(scenario).map_err(|(what, why)| ProcessError(format!("{what}: {why}")))?;
-        let mut process = Process::start(program, &arguments)?;
+        let decisions = scheduler.map(|scheduler| Decisions::new(scheduler, scenario));
+        let decisions = decisions.transpose().map_err(ProcessError)?;
+        if let Some(decisions) = &decisions {
+            arguments.push("scheduler=1".to_owned());
+            arguments.push(format!("interest={}", decisions.interest()));
+        }
+        let mut process = Process::start(program, &arguments, decisions)?;
         let opened = opening::open(&mut process, scenario)?;
+        let begin = opened.time.since(Time::ZERO);
+        if let Some(decisions) = &mut process.decisions {
+            decisions.begin(begin);
+        }
         Ok(Self {
             process,
-            begin: opened.time.since(Time::ZERO),
+            begin,
             next: opened.next,
             written: 0,
             segments: Segments::new(opened.initial_tsn),
@@ -112,7 +128,7 @@ impl Stack {
     }
 }
 
-impl Carrier for Stack {
+impl Carrier for Stack<'_> {
     const ENGINE: Engine = Engine::Usrsctp;
     const IS_STACK: bool = true;
 

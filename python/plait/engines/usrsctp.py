@@ -13,14 +13,12 @@ from plait.usrsctp import program
 class Usrsctp(Engine):
     """CMT-SCTP of FreeBSD's stack on the simulator's links, a process per run (`plait.usrsctp`).
 
-    The association is opened before the run begins. Scheduler and congestion control are the
-    stack's own.
+    The association is opened before the run begins. Congestion control is the stack's own, and so
+    is round-robin. Any other scheduler decides for the stack from outside.
     """
 
     name = "usrsctp"
     lacks: ClassVar[Mapping[Ability, str]] = {
-        "python": "FreeBSD's stack runs no Python",
-        "library": "FreeBSD's stack runs no shared library",
         "pcap": "it writes no captures yet; --engine sim writes the simulator's",
     }
 

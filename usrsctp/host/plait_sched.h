@@ -1,0 +1,1 @@
+../../crates/plait-sched-ffi/include/plait_sched.h
