@@ -36,7 +36,7 @@ PACKAGES = (
 """Compilers of Debian 12 and 13, the tools of the kernels' build, the guest's programs, QEMU."""
 PROGRAMS = ("usr/sbin/ip", "usr/sbin/tc")
 """Programs of the guest beside BusyBox."""
-TRANSFER = HERE / "guest" / "transfer.c"
+TRANSFER = sorted((HERE / "guest").glob("*.[ch]"))
 
 
 def run(*command: str | Path, log: Path) -> None:
@@ -143,13 +143,15 @@ def build(one: Kernel, source: Path, say: Say) -> list[Path]:
 
 def programs() -> dict[str, Path | bytes]:
     """Return the programs and libraries of the guest by their name there."""
-    digest = hashlib.sha256(TRANSFER.read_bytes()).hexdigest()[:16]
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in TRANSFER)).hexdigest()[:16]
     transfer = ROOT / "build" / f"transfer-{digest}"
     if not transfer.exists():
         transfer.parent.mkdir(exist_ok=True)
-        shutil.copy(TRANSFER, ROOT / "build/transfer.c")
+        for file in TRANSFER:
+            shutil.copy(file, transfer.parent)
         gcc = ("gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", "-static")
-        inside(*gcc, "-o", f"/build/{transfer.name}", "/build/transfer.c", log=CACHE / "transfer.log")
+        sources = [f"/build/{file.name}" for file in TRANSFER if file.suffix == ".c"]
+        inside(*gcc, "-o", f"/build/{transfer.name}", *sources, log=CACHE / "transfer.log")
     files: dict[str, Path | bytes] = {"bin/busybox": ROOT / "usr/bin/busybox", "bin/transfer": transfer}
     for name in PROGRAMS:
         files[f"bin/{Path(name).name}"] = ROOT / name

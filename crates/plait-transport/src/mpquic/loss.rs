@@ -17,6 +17,10 @@ const PERSISTENT: u32 = 3;
 /// Packets that one probe timeout sends (RFC 9002 §6.2.4: one at least, two at most).
 pub(super) const PROBES: u8 = 2;
 
+/// Packets of a flight that are candidates for a probe. All packets of a long silence may be
+/// probes with the same data, and a search of them all for each probe would take quadratic time.
+pub(super) const PROBE_CANDIDATES: usize = 1000;
+
 /// How long a packet is waited for once a later one was acknowledged (RFC 9002 §6.1.2).
 fn patience(rtt: &RttEstimator) -> Duration {
     (rtt.smoothed().max(rtt.latest()) * 9 / 8).max(Duration::from_millis(1))

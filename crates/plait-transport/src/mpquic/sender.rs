@@ -1,6 +1,6 @@
 //! The sending half: reading acknowledgements, timers, and the next packet.
 
-use super::loss::PROBES;
+use super::loss::{PROBE_CANDIDATES, PROBES};
 use super::receiver::Receiver;
 use super::space::{Phase, Space};
 use super::{CAPABILITIES, Config};
@@ -253,6 +253,7 @@ impl<S: Scheduler> Sender<S> {
             }
             let flight = &self.core.paths[index].flight;
             let mut outstanding = (flight.first()..flight.next())
+                .take(PROBE_CANDIDATES)
                 .filter_map(|number| flight.get(number))
                 .filter(|sent| sent.is_in_flight() && self.core.is_outstanding(sent.segment))
                 .map(|sent| sent.segment);

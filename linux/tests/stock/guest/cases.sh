@@ -9,8 +9,8 @@ FILE=/tmp/data
 if [ -z "$INSIDE" ]; then
 	network
 	head -c 50000000 /dev/urandom > $FILE
-	server transfer serve 5000 sha256sum &
-	server transfer serve-tcp 5001 sha256sum &
+	server transfer serve 5000 /bin/transfer compare $FILE &
+	server transfer serve-tcp 5001 /bin/transfer compare $FILE &
 	# The rest is in the client's namespace. `ip netns exec` would hide debugfs.
 	INSIDE=1 exec nsenter --net=/run/netns/client sh ./cases.sh
 fi
@@ -45,14 +45,8 @@ watch() {
 	done
 }
 
-# hash BYTES: SHA-256 of the first bytes of the file.
-hash() {
-	[ -e "/tmp/hash.$1" ] || head -c "$1" $FILE | sha256sum | cut -d' ' -f1 > "/tmp/hash.$1"
-	cat "/tmp/hash.$1"
-}
-
 # transfer BYTES [CONNECTIONS [AT_ONCE]]: over MPTCP. Prints facts; fails if a file is not right.
-transfer() { /bin/transfer send 10.9.9.9 "${PORT:-5000}" $FILE "$1" "$(hash "$1")" "${2:-1}" "${3:-1}"; }
+transfer() { /bin/transfer send 10.9.9.9 "${PORT:-5000}" $FILE "$1" "same $1" "${2:-1}" "${3:-1}"; }
 
 load() { [ -z "$MODULE" ] || insmod "./$MODULE.ko"; }
 
