@@ -49,13 +49,11 @@ static void read_info(int fd, struct mptcp_info *info)
  */
 static bool wait_for_acknowledgement(int fd)
 {
-	struct mptcp_info info, first;
+	struct mptcp_info info;
 
 	for (int i = 0; i < LIMIT * 100; i++) {
 		read_info(fd, &info);
-		if (i == 0)
-			first = info;
-		if (info.mptcpi_flags & MPTCP_INFO_FLAG_FALLBACK || info.mptcpi_snd_una != first.mptcpi_snd_una)
+		if (info.mptcpi_flags & MPTCP_INFO_FLAG_FALLBACK || info.mptcpi_bytes_acked)
 			return true;
 		usleep(10000);
 	}
