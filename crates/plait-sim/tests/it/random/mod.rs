@@ -15,6 +15,7 @@ mod windows;
 use crate::common;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
+use std::cell::Cell;
 use strategy::Network;
 
 /// Number of cases of each kind in `make test`; `make test-slow` sets `PLAIT_CASES` to 2,000.
@@ -158,14 +159,19 @@ fn torture_of(kind: u64) -> Result<(), String> {
         max_shrink_iters: 2_000,
         ..Config::default()
     };
-    let done = std::cell::Cell::new(0_u32);
+    let (done, failed) = (Cell::new(0_u32), Cell::new(false));
     let result = TestRunner::new(config).run(&scenarios_of(kind), |text| {
         prop_assume!(words.iter().all(|word| text.contains(word)));
         done.set(done.get() + 1);
         if done.get().is_multiple_of((cases / 10).max(1)) {
             println!("seed {seed}, kind {kind}: {} scenarios", done.get());
         }
-        check(&text)
+        check(&text).inspect_err(|error| {
+            // A scenario that takes long also takes long to shrink.
+            if !failed.replace(true) {
+                println!("seed {seed}, kind {kind}, scenario {}: {error}", done.get());
+            }
+        })
     });
     // The other kinds go on for long.
     result
