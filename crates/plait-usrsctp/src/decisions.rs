@@ -12,7 +12,7 @@ use std::fmt;
 pub const OFFERED: Capabilities =
     Capabilities { assign_ahead: true, recall: true, limit: true, penalize: true, ..Capabilities::NONE };
 
-/// A scheduler, and what the scenario says about its paths.
+/// A scheduler, and the costs and weights of the scenario's paths.
 pub(crate) struct Decisions<'s> {
     scheduler: &'s mut dyn Scheduler,
     needs: Capabilities,

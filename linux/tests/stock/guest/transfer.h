@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the parts of the program share. */
+/* Functions that several files of the program use. */
 #ifndef TRANSFER_H
 #define TRANSFER_H
 
