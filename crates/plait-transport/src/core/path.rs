@@ -322,11 +322,12 @@ impl<R> PathSender<R> {
         self.spent
     }
 
-    /// Notes that the segment of a transmission is sent another time: the transmission gives no
-    /// round-trip sample any more (Karn's rule, RFC 9260 §6.3.1 C5).
-    pub(super) fn repeats(&mut self, number: u64) {
+    /// Notes that the segment of a transmission is sent another time. A `lost` transmission gives no
+    /// round-trip sample any more (Karn's rule, RFC 9260 §6.3.1 C5). Of one in flight, the report of
+    /// duplicates may still tell whether it arrived.
+    pub(super) fn repeats(&mut self, number: u64, lost: bool) {
         self.flight.doubt(number);
-        self.timed = self.timed.filter(|&timed| timed != number);
+        self.timed = self.timed.filter(|&timed| !lost || timed != number);
     }
 
     /// Samples the round trip of a transmission that was declared lost, but arrived. Its segment

@@ -203,7 +203,7 @@ impl<S: Scheduler, R> Core<S, R> {
             earlier = last.filter(|_| entry.state() == SegmentState::InFlight);
             entry.set_state(SegmentState::InFlight);
             if let Some(last) = last {
-                self.paths[usize::from(last.path())].repeats(last.number());
+                self.paths[usize::from(last.path())].repeats(last.number(), earlier.is_none());
             }
             let tried = self.stream.note_sending(segment, TransmissionId::new(path.0, number));
             clear = reason != SendReason::Retransmission && !tried;
