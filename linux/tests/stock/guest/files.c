@@ -21,7 +21,6 @@
 #define SOL_MPTCP 284
 #endif
 #define PIECE 65536
-#define FIRST_WINDOW 60000	/* a bit less than the first window that a receiver announces */
 
 /* Shared by the processes that send. */
 struct totals {
@@ -44,8 +43,8 @@ static void read_info(int fd, struct mptcp_info *info)
 }
 
 /* Waits until the server acknowledged data, or fell back. A server may fall back to TCP at the
- * first data. If the program shuts down before the client knows, MPTCP cuts off the data that
- * waits for the server's window (README.md), with any scheduler.
+ * first data. If the program shuts down before the client knows, MPTCP cuts off data that
+ * waits (README.md).
  */
 static bool wait_for_acknowledgement(int fd)
 {
@@ -89,7 +88,7 @@ static enum outcome send_once(const struct sockaddr_in *to, const char *data, si
 		__sync_fetch_and_add(&totals->fallbacks, 1);
 	else	/* The field does not count the first one. */
 		__sync_fetch_and_add(&totals->subflows, info.mptcpi_subflows + 1);
-	if (bytes > FIRST_WINDOW && !wait_for_acknowledgement(fd))
+	if (!wait_for_acknowledgement(fd))
 		goto out;
 	shutdown(fd, SHUT_WR);
 	while (received < sizeof(got) - 1) {
