@@ -1,7 +1,7 @@
 //! Invariants of every run.
 
 use super::silence::Silences;
-use super::windows;
+use super::windows::{self, Marks};
 use crate::common::scenario;
 use plait_sched::{Duration, Time};
 use plait_sim::application::{Bulk, ConstantRate, File, OnOff, RequestResponse};
@@ -9,7 +9,7 @@ use plait_sim::link::{Capacity, LinkConfig, Loss, Outages, QueueLimit};
 use plait_sim::recorder::frames::{NEVER, PacketFrame};
 use plait_sim::result::{Metrics, RunResult};
 use plait_sim::scenario::{Direction, Scenario, Workload};
-use plait_sim::simulation::{self, Control, RunError};
+use plait_sim::simulation::{self, Control, Origin, PacketId, RunError, Sighting, Tap};
 use plait_transport::Error;
 
 /// More events than in any of these scenarios: a run with more never ends. Blocks of 24 bytes, each
@@ -23,6 +23,27 @@ const HEALTHY_FROM: Time = Time::from_nanos(60_000_000_000);
 /// interval.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
+/// Facts about packets on the wire, for the checks.
+struct Observed {
+    silences: Silences,
+    marks: Marks,
+}
+
+impl Tap for Observed {
+    fn sent(&mut self, seen: &Sighting<'_>, origin: Origin<'_>) {
+        self.silences.sent(seen, origin);
+    }
+
+    fn arrived(&mut self, seen: &Sighting<'_>) {
+        self.silences.arrived(seen);
+        self.marks.arrived(seen);
+    }
+
+    fn gone(&mut self, id: PacketId) {
+        self.silences.gone(id);
+    }
+}
+
 /// Runs the scenario. Returns an error if the run breaks an invariant.
 pub(crate) fn check(text: &str) -> Result<(), String> {
     let scenario = scenario(text);
@@ -31,17 +52,19 @@ pub(crate) fn check(text: &str) -> Result<(), String> {
         checks += 1;
         if checks * (1 << 14) > MOST_EVENTS { Control::Interrupt } else { Control::Continue }
     };
-    let mut silence = Silences::new(&scenario);
+    let mut observed = Observed { silences: Silences::new(&scenario), marks: Marks::default() };
     let run = simulation::run_tapped(
         &scenario,
         scenario.scheduler.build(),
         &windows::OPTIONS,
-        &mut silence,
+        &mut observed,
         &mut control,
     );
     match run {
-        Ok(result) => check_result(&scenario, &result),
-        Err(RunError::Connection(Error::PeerUnreachable { at })) => silence.check_given_up(&scenario, at),
+        Ok(result) => check_result(&scenario, &result, &observed.marks),
+        Err(RunError::Connection(Error::PeerUnreachable { at })) => {
+            observed.silences.check_given_up(&scenario, at)
+        }
         Err(RunError::Flow { error: Error::PeerUnreachable { at }, .. }) => {
             check_flow_given_up(&scenario, at)
         }
@@ -54,13 +77,13 @@ fn ensure(holds: bool, rule: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(rule()) }
 }
 
-fn check_result(scenario: &Scenario, result: &RunResult) -> Result<(), String> {
+fn check_result(scenario: &Scenario, result: &RunResult, marks: &Marks) -> Result<(), String> {
     let packets = result.packets.as_ref().ok_or("no packets were recorded")?;
     check_packets(scenario, result, packets)?;
     check_bytes(scenario, result)?;
     check_spurious(scenario, result)?;
     check_progress(scenario, result, packets)?;
-    windows::check(scenario, result)
+    windows::check(scenario, result, marks)
 }
 
 /// Each transmission has one fate, and each segment is delivered once, in order, after its arrival.

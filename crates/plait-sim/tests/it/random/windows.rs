@@ -6,7 +6,8 @@ use plait_sim::application::{Bulk, ConstantRate, File};
 use plait_sim::recorder::RecordOptions;
 use plait_sim::recorder::frames::PacketFrame;
 use plait_sim::result::RunResult;
-use plait_sim::scenario::{Scenario, Workload};
+use plait_sim::scenario::{Direction, Scenario, Workload};
+use plait_sim::simulation::{Sighting, Tap};
 use plait_transport::congestion::{Algorithm, Family};
 use std::collections::BTreeMap;
 
@@ -28,6 +29,18 @@ const ARRIVALS: usize = 20;
 /// One or two packets, by protocol, with a margin: windows are recorded in packets of full size.
 const LEAST: f64 = 2.01;
 
+/// The times at which marked packets of the sender arrived, in nanoseconds.
+#[derive(Default)]
+pub(super) struct Marks(Vec<i64>);
+
+impl Tap for Marks {
+    fn arrived(&mut self, seen: &Sighting<'_>) {
+        if seen.id.direction == Direction::Forward && seen.packet.ecn().is_some_and(|ecn| ecn.congested) {
+            self.0.push(seen.time.as_nanos() as i64);
+        }
+    }
+}
+
 /// Bytes that the application has written by `at`; `None` if that is not known.
 fn written(scenario: &Scenario, at: Time) -> Option<u64> {
     let since = |start: Duration| at.since(Time::ZERO + start);
@@ -44,9 +57,9 @@ fn written(scenario: &Scenario, at: Time) -> Option<u64> {
     }
 }
 
-/// Fails if a window in use stays at its minimum for too long without a retransmission. Data must
-/// wait in the send buffer, and the receiver must have room for it.
-pub(super) fn check(scenario: &Scenario, result: &RunResult) -> Result<(), String> {
+/// Fails if a window in use stays at its minimum for too long without a retransmission or a mark:
+/// both halve a window. Data must wait in the send buffer, and the receiver must have room for it.
+pub(super) fn check(scenario: &Scenario, result: &RunResult, marks: &Marks) -> Result<(), String> {
     let (Some(paths), Some(connection), Some(packets)) =
         (&result.path_series, &result.connection_series, &result.packets)
     else {
@@ -68,11 +81,6 @@ pub(super) fn check(scenario: &Scenario, result: &RunResult) -> Result<(), Strin
     if scenario.paths.len() > 1 && control.is_some_and(Algorithm::is_coupled) {
         return Ok(());
     }
-    // Marks halve the window as losses do, and CoDel with a target below the time of a packet marks
-    // every packet.
-    if result.queues.iter().any(|queue| queue.packets_marked > 0) {
-        return Ok(());
-    }
     let packet = u64::from(scenario.transport.packet);
     // Smaller send buffers limit the sender, and not the window.
     let least_buffer = 4 * packet * scenario.paths.len() as u64;
@@ -80,9 +88,9 @@ pub(super) fn check(scenario: &Scenario, result: &RunResult) -> Result<(), Strin
         return Ok(());
     }
     let repeated = repetitions(packets);
-    let repeated_within = |time: i64| {
-        let first = repeated.partition_point(|&at| at <= time - 1_000_000_000);
-        repeated.get(first).is_some_and(|&at| at <= time)
+    let within = |events: &[i64], time: i64| {
+        let first = events.partition_point(|&at| at <= time - 1_000_000_000);
+        events.get(first).is_some_and(|&at| at <= time)
     };
     let sent = sent_bytes(packets);
     let sent_by = |time: i64| match sent.partition_point(|&(at, _)| at <= time) {
@@ -118,7 +126,8 @@ pub(super) fn check(scenario: &Scenario, result: &RunResult) -> Result<(), Strin
             let stuck = paths.cwnd[row] <= LEAST
                 && paths.in_flight[row] > 0
                 && sample.is_some_and(|sample| waits[sample])
-                && !repeated_within(time);
+                && !within(&repeated, time)
+                && !within(&marks.0, time);
             since = if stuck { since.or(Some(time)) } else { None };
             let lasts = |since: &i64| (time - since) as u64 > most.as_nanos();
             if since.filter(lasts).is_some_and(|since| arrivals(packets, path, since, time) >= ARRIVALS) {
