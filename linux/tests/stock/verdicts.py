@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 CHOICES = (
-    *("replay", "transfers", "failures", "endpoints", "fallback", "handshakes", "connections", "memory"),
-    *("exchange", "reload"),
+    *("replay", "transfers", "failures", "endpoints", "fallback", "beginning", "handshakes", "connections"),
+    *("memory", "exchange", "reload"),
 )
 """Cases in their order. Before them the module is loaded, after them it is unloaded."""
 TAKES_LONG = {"failures", "memory"}

@@ -182,6 +182,21 @@ case_handshakes() {
 	shape 1 40mbit 5ms
 }
 
+# Before the first acknowledgement a connection may still fall back, and data that a scheduler holds
+# back then is cut off at a shutdown. So all data leaves at once, as far as the server's first window
+# allows. The round trip of a second keeps the acknowledgement away.
+case_beginning() {
+	shape 1 40mbit 500ms
+	for name in $NAMES; do
+		use "$name"
+		ok=true
+		waits=$(/bin/transfer begin 10.9.9.9 5000 50000) || ok=false
+		[ "$waits" = 0 ] || ok=false
+		report beginning "$name" $ok "\"held_back\": ${waits:-null}"
+	done
+	shape 1 40mbit 5ms
+}
+
 # Many short connections at once.
 case_connections() {
 	for name in $NAMES; do

@@ -13,6 +13,9 @@
  *	Writes blocks of BLOCK bytes for SECONDS, one each MICROSECONDS; 0: as fast as possible.
  *	Prints the server's answer.
  *
+ *   transfer begin ADDRESS PORT BYTES
+ *	Connects and writes BYTES. Prints how many of them MPTCP has given to no subflow by then.
+ *
  *   transfer feed FILE PARAMETER
  *	Writes the lines of FILE into a file of sysfs: whole lines, a page at a time.
  *
@@ -28,10 +31,12 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -107,6 +112,22 @@ static void serve(int protocol, const char *port, char **program)
 	}
 }
 
+static int begin(char **v)
+{
+	struct sockaddr_in to = address(v[0], v[1]);
+	size_t bytes = strtoul(v[2], NULL, 10);
+	int fd = open_socket(IPPROTO_MPTCP), waits = -1;
+	char *data = calloc(1, bytes);
+
+	if (fd < 0 || !data || connect(fd, (struct sockaddr *)&to, sizeof(to)))
+		die("connect");
+	write_whole(fd, data, bytes);
+	if (ioctl(fd, SIOCOUTQNSD, &waits))
+		die("ioctl");
+	printf("%d\n", waits);
+	return 0;
+}
+
 static int feed(char **v)
 {
 	static char page[4095];
@@ -138,6 +159,8 @@ int main(int count, char **v)
 		return send_files(v + 2, count - 2);
 	if (count == 8 && !strcmp(v[1], "blocks"))
 		return send_blocks(v + 2);
+	if (count == 5 && !strcmp(v[1], "begin"))
+		return begin(v + 2);
 	if (count == 4 && !strcmp(v[1], "feed"))
 		return feed(v + 2);
 	if (count == 3 && !strcmp(v[1], "compare"))
@@ -147,7 +170,7 @@ int main(int count, char **v)
 	fprintf(stderr, "usage: transfer serve|serve-tcp PORT PROGRAM... | "
 		"transfer send ADDRESS PORT FILE BYTES ANSWER [CONNECTIONS [AT_ONCE]] | "
 		"transfer blocks FROM TO PORT BLOCK MICROSECONDS SECONDS | "
-		"transfer feed FILE PARAMETER | transfer compare FILE | "
+		"transfer begin ADDRESS PORT BYTES | transfer feed FILE PARAMETER | transfer compare FILE | "
 		"transfer receive BLOCK SECONDS\n");
 	return 2;
 }
