@@ -119,7 +119,9 @@ static int begin(char **v)
 	int fd = open_socket(IPPROTO_MPTCP), waits = -1;
 	char *data = calloc(1, bytes);
 
-	if (fd < 0 || !data || connect(fd, (struct sockaddr *)&to, sizeof(to)))
+	if (fd < 0 || !data)
+		return 1;
+	if (connect(fd, (struct sockaddr *)&to, sizeof(to)))
 		die("connect");
 	write_whole(fd, data, bytes);
 	if (ioctl(fd, SIOCOUTQNSD, &waits))
@@ -170,7 +172,8 @@ int main(int count, char **v)
 	fprintf(stderr, "usage: transfer serve|serve-tcp PORT PROGRAM... | "
 		"transfer send ADDRESS PORT FILE BYTES ANSWER [CONNECTIONS [AT_ONCE]] | "
 		"transfer blocks FROM TO PORT BLOCK MICROSECONDS SECONDS | "
-		"transfer begin ADDRESS PORT BYTES | transfer feed FILE PARAMETER | transfer compare FILE | "
+		"transfer begin ADDRESS PORT BYTES | transfer feed FILE PARAMETER | "
+		"transfer compare FILE | "
 		"transfer receive BLOCK SECONDS\n");
 	return 2;
 }
