@@ -4,7 +4,6 @@ mod given_up;
 mod heartbeats;
 mod short_segments;
 mod stalls;
-mod timeouts;
 
 use crate::random::account::check;
 
