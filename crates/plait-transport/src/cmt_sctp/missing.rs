@@ -91,7 +91,6 @@ impl<S: Scheduler> Sender<S> {
             let oldest = self.core.paths[index].flight.first();
             for &number in &lost {
                 self.mark_fast_retransmitted(index, number);
-                self.core.paths[index].flight.doubt(number);
             }
             let repairs = self.core.lose(index, lost.iter().copied(), target);
             let path = &mut self.core.paths[index];

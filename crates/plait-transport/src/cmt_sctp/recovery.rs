@@ -77,13 +77,6 @@ impl PathSender<Recovery> {
         let in_flight = self.flight.bytes();
         self.note_congestion(now, CongestionEvent::Timeout { outstanding: in_flight, repairing: false });
         self.rtt.back_off();
-        self.timed = None;
         self.begin_recovery();
-    }
-
-    /// Excludes all transmissions in flight from round-trip samples, because their segments are
-    /// retransmitted.
-    pub(super) fn doubt_all(&mut self) {
-        (self.flight.first()..self.flight.next()).for_each(|number| self.flight.doubt(number));
     }
 }

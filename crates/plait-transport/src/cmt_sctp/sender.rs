@@ -211,7 +211,6 @@ impl<S: Scheduler> Sender<S> {
         // RFC 9260 §6.4.1: after a timeout data goes to another active address, also to that of a
         // backup path.
         let target = target.filter(|&target| target != origin).or_else(|| standby(facts)).or(target);
-        self.core.paths[index].doubt_all();
         self.core.lose_all(index, target.or(ANY_PATH));
         self.core.notify(&Event::Timeout { path: origin });
         self.core.note_opportunity();
@@ -270,10 +269,6 @@ impl<S: Scheduler> Sender<S> {
             let Some(out) = self.core.next_data(now, observer) else { break };
             let path = &mut self.core.paths[out.path.index()];
             path.note_sent(now);
-            if let Some(earlier) = path.flight.earlier(out.number) {
-                let other = usize::from(earlier.path());
-                self.core.paths[other].flight.doubt(earlier.number());
-            }
             let origin = Origin::Sender { offset: Some(out.offset) };
             let packet = match self.core.stream.further_headers(out.offset, out.data.bytes) {
                 0 => Packet::Data(out.data),

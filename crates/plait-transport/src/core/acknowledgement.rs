@@ -46,6 +46,7 @@ impl<S: Scheduler, R> Core<S, R> {
         // RFC 9260 §8.2: whichever sending of it this answers.
         self.paths[usize::from(newest.path())].errors = 0;
         if state != SegmentState::InFlight {
+            self.paths[usize::from(newest.path())].arrived_late(now, newest.number());
             self.waits_no_more(segment);
             return true;
         }

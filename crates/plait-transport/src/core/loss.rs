@@ -136,9 +136,6 @@ impl<S: Scheduler, R> Core<S, R> {
         let earlier = self.paths[index].flight.earlier(number);
         let (sent, _) = self.paths[index].flight.leave(number, TransmissionState::Lost)?;
         self.paths[index].lost += 1;
-        if self.paths[index].timed == Some(number) {
-            self.paths[index].timed = None;
-        }
         self.stream.get(sent.segment)?;
         self.stream.note_gone(sent.segment, PathId(index as u8));
         self.uncarried.look_again(sent.segment, self.stream.spread(sent.segment).carried);

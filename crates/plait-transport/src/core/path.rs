@@ -322,6 +322,26 @@ impl<R> PathSender<R> {
         self.spent
     }
 
+    /// Notes that the segment of a transmission is sent another time. A `lost` transmission gives no
+    /// round-trip sample any more (Karn's rule, RFC 9260 §6.3.1 C5). Of one in flight, the report of
+    /// duplicates may still tell whether it arrived.
+    pub(super) fn repeats(&mut self, number: u64, lost: bool) {
+        self.flight.doubt(number);
+        self.timed = self.timed.filter(|&timed| !lost || timed != number);
+    }
+
+    /// Samples the round trip of a transmission that was declared lost, but arrived. Its segment
+    /// was not sent another time. Without such samples, a timeout below the round trip would never
+    /// grow.
+    pub(super) fn arrived_late(&mut self, now: Time, number: u64) {
+        if self.timed == Some(number) {
+            self.timed = None;
+            if let Some(sent) = self.flight.remembered(number).filter(|sent| sent.first_time()) {
+                self.rtt.sample_there(now.since(sent.sent_at));
+            }
+        }
+    }
+
     /// Restarts the retransmission timer now.
     #[inline]
     pub(crate) fn restart_timer(&mut self, now: Time) {

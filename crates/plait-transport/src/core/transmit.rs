@@ -199,10 +199,12 @@ impl<S: Scheduler, R> Core<S, R> {
             // Lost data does not use the receiver's window until it is retransmitted (RFC 9260
             // §6.2.1 C).
             counts = first_time || entry.state() == SegmentState::Lost;
-            if entry.state() == SegmentState::InFlight {
-                earlier = Some(entry.newest);
-            }
+            let last = (!first_time).then_some(entry.newest);
+            earlier = last.filter(|_| entry.state() == SegmentState::InFlight);
             entry.set_state(SegmentState::InFlight);
+            if let Some(last) = last {
+                self.paths[usize::from(last.path())].repeats(last.number(), earlier.is_none());
+            }
             let tried = self.stream.note_sending(segment, TransmissionId::new(path.0, number));
             clear = reason != SendReason::Retransmission && !tried;
             if self.needs.uncarried {

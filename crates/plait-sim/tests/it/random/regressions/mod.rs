@@ -4,6 +4,7 @@ mod given_up;
 mod heartbeats;
 mod short_segments;
 mod stalls;
+mod timeouts;
 
 use crate::random::account::check;
 
