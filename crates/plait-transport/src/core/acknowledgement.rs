@@ -79,8 +79,11 @@ impl<S: Scheduler, R> Core<S, R> {
     /// Marks a sent segment as no longer needed.
     pub(crate) fn settle(&mut self, segment: u64) {
         let Some(entry) = self.stream.get_mut(segment).filter(|entry| entry.ever_sent()) else { return };
-        let before = entry.state();
+        let (before, newest) = (entry.state(), entry.newest);
         entry.set_state(SegmentState::Acknowledged);
+        if before != SegmentState::InFlight {
+            self.paths[usize::from(newest.path())].timed.take_if(|timed| *timed == newest.number());
+        }
         match before {
             SegmentState::InFlight => {
                 let counted = u64::from(entry.bytes()) + u64::from(self.config.counted_overhead);

@@ -136,6 +136,7 @@ impl<S: Scheduler, R> Core<S, R> {
         let earlier = self.paths[index].flight.earlier(number);
         let (sent, _) = self.paths[index].flight.leave(number, TransmissionState::Lost)?;
         self.paths[index].lost += 1;
+        let timed = self.paths[index].timed.take_if(|timed| *timed == number);
         self.stream.get(sent.segment)?;
         self.stream.note_gone(sent.segment, PathId(index as u8));
         self.uncarried.look_again(sent.segment, self.stream.spread(sent.segment).carried);
@@ -154,6 +155,9 @@ impl<S: Scheduler, R> Core<S, R> {
             return Some(sent.segment);
         }
         entry.set_state(SegmentState::Lost);
+        // Until its segment is retransmitted, the transmission may still arrive and give its round
+        // trip. A copy in flight would make the acknowledgement ambiguous.
+        self.paths[index].timed = timed.or(self.paths[index].timed);
         // RFC 9260 §6.2.1 C: segments that wait for retransmission do not use the receiver's
         // window.
         self.window.acknowledged(u64::from(sent.bytes()));
