@@ -44,6 +44,11 @@ impl Flight {
         Self { keeps_lost, remembers, ..Self::default() }
     }
 
+    /// Whether settled transmissions are remembered until the protocol releases them.
+    pub(super) fn remembers_settled(&self) -> bool {
+        self.remembers
+    }
+
     /// Starts sampling the delivery rate. Each packet counts `packet` bytes, or its own size if
     /// that is 0.
     pub(super) fn sample_rates(&mut self, packet: u64) {

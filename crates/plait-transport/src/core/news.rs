@@ -67,9 +67,6 @@ impl<R> PathSender<R> {
         news.bytes += u64::from(sent.bytes());
         news.segments += 1;
         news.oldest_acknowledged |= was_oldest;
-        if self.timed == Some(number) {
-            self.timed = None;
-        }
         Some(sent)
     }
 

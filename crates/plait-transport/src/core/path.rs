@@ -115,7 +115,7 @@ pub(crate) struct PathSender<R> {
     /// Consecutive timeouts without any packet that came back on the path.
     pub(crate) silence: u32,
     /// The transmission whose round trip is being measured: one per round trip (RFC 9260 §6.3.1
-    /// C4).
+    /// C4). Only protocols that remember settled transmissions measure so.
     pub(crate) timed: Option<u64>,
     /// A window is halved at most once for losses among transmissions before this one.
     pub(crate) recovery_end: u64,
@@ -320,6 +320,11 @@ impl<R> PathSender<R> {
 
     pub(crate) fn is_spent(&self) -> bool {
         self.spent
+    }
+
+    /// Whether a round trip is being measured. One that takes too long is forgotten.
+    pub(super) fn times(&self) -> bool {
+        self.timed.is_some_and(|number| self.flight.remembered(number).is_some())
     }
 
     /// Notes that the segment of a transmission is sent another time. A `lost` transmission gives no

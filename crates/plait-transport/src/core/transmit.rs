@@ -240,15 +240,27 @@ impl<S: Scheduler, R> Core<S, R> {
             self.restart_after_pause(now, path.index());
         }
         let overhead = self.config.counted_overhead;
+        debug_assert!(self.timing_ends(path.index()), "a path whose timing never ends takes no sample");
         let sender = &mut self.paths[path.index()];
         let transmission = Transmission::new(now, data.segment, data.bytes + overhead, clear);
         let pushed = sender.flight.push(transmission, sender.sent, earlier);
         debug_assert_eq!(pushed, number, "write queues leave in order");
-        if sender.timed.is_none() && clear {
+        if clear && sender.flight.remembers_settled() && !sender.times() {
             sender.timed = Some(number);
         }
         let transmission = self.note_leaving(now, (path, number), data, reason, observer);
         Outgoing { transmission, ..taken }
+    }
+
+    /// Whether the timed transmission of a path can still give a sample: it is in flight, or its lost
+    /// segment was not retransmitted. A forgotten one is replaced.
+    fn timing_ends(&self, index: usize) -> bool {
+        let Some(number) = self.paths[index].timed else { return true };
+        let Some(sent) = self.paths[index].flight.remembered(number) else { return true };
+        let newest = TransmissionId::new(index as u8, number);
+        let segment = self.stream.get(sent.segment);
+        sent.is_in_flight()
+            || segment.is_some_and(|one| one.state() == SegmentState::Lost && one.newest == newest)
     }
 
     /// Called before a packet leaves: cuts the window if its burst is the first after a pause

@@ -1,5 +1,6 @@
 //! Invariants of every run.
 
+use super::round_trips;
 use super::silence::Silences;
 use super::windows::{self, Marks};
 use crate::common::scenario;
@@ -83,6 +84,7 @@ fn check_result(scenario: &Scenario, result: &RunResult, marks: &Marks) -> Resul
     check_bytes(scenario, result)?;
     check_spurious(scenario, result)?;
     check_progress(scenario, result, packets)?;
+    round_trips::check(scenario, result)?;
     windows::check(scenario, result, marks)
 }
 

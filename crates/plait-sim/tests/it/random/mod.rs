@@ -8,6 +8,7 @@
 mod account;
 mod insurance;
 mod regressions;
+mod round_trips;
 mod silence;
 mod strategy;
 mod windows;
