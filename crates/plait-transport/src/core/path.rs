@@ -114,8 +114,8 @@ pub(crate) struct PathSender<R> {
     pub(crate) errors: u32,
     /// Consecutive timeouts without any packet that came back on the path.
     pub(crate) silence: u32,
-    /// The transmission whose round trip is being measured: one per round trip (RFC 9260 §6.3.1
-    /// C4). Only protocols that remember settled transmissions measure so.
+    /// The transmission whose round trip is measured, if the flight remembers settled ones: one per
+    /// round trip (RFC 9260 §6.3.1 C4).
     pub(crate) timed: Option<u64>,
     /// A window is halved at most once for losses among transmissions before this one.
     pub(crate) recovery_end: u64,
@@ -335,9 +335,8 @@ impl<R> PathSender<R> {
         self.timed = self.timed.filter(|&timed| !lost || timed != number);
     }
 
-    /// Samples the round trip of a transmission that was declared lost, but arrived. Its segment
-    /// was not sent another time. Without such samples, a timeout below the round trip would never
-    /// grow.
+    /// Samples the round trip of a transmission that was declared lost, but arrived, before a
+    /// retransmission. Without such samples, a timeout below the round trip would never grow.
     pub(super) fn arrived_late(&mut self, now: Time, number: u64) {
         if self.timed == Some(number) {
             self.timed = None;
