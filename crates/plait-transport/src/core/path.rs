@@ -327,7 +327,7 @@ impl<R> PathSender<R> {
         self.timed.is_some_and(|number| self.flight.remembered(number).is_some())
     }
 
-    /// Notes that the segment of a transmission is sent another time. A `lost` transmission gives no
+    /// Notes that the segment of a transmission is retransmitted. A `lost` transmission gives no
     /// round-trip sample any more (Karn's rule, RFC 9260 §6.3.1 C5). Of one in flight, the report of
     /// duplicates may still tell whether it arrived.
     pub(super) fn repeats(&mut self, number: u64, lost: bool) {
