@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup optimized demo check test test-rust test-slow test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture kernel-stock kernel-stock-short kernel-stock-debug reproduce lint lint-rust lint-python format docs reference figures figures-linux figures-usrsctp league questions validate disciplines package dist static random-torture fingerprints fuzz bench links-torture links-soak links-day bench-sweeps sweep-torture peers lock clean
+.PHONY: help setup optimized demo check test test-rust build-tests test-slow test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture kernel-stock kernel-stock-short kernel-stock-debug reproduce lint lint-rust lint-python format docs reference figures figures-linux figures-usrsctp league questions validate disciplines package dist static random-torture fingerprints fuzz bench links-torture links-soak links-day bench-sweeps sweep-torture peers lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -115,9 +115,12 @@ test-rust: setup ## the Rust tests, documentation examples included
 	$(call say,doctests)
 	cargo test --locked $(WORKSPACE) --doc --quiet
 
-test-slow: setup tools ## the rest: 2,000 random scenarios of each kind, every page's examples, the site, a browser (four minutes)
+build-tests: $(VENV)/.installed # for .ci/run: beside `make setup`, which uses one core for most of its time
+	@$(NEXTEST) --cargo-quiet --no-run $(WORKSPACE)
+
+test-slow: setup tools ## the rest: 1,000 random scenarios of each kind, every page's examples, the site, a browser (four minutes)
 	$(call say,random scenarios)
-	PLAIT_CASES=2000 $(NEXTEST) $(WORKSPACE) -E 'package(plait-sim) & test(/^random::/)'
+	PLAIT_CASES=1000 $(NEXTEST) $(WORKSPACE) -E 'package(plait-sim) & test(/^random::/)'
 	$(call say,pages and browser)
 	$(PYTEST) -m 'slow and not full and not kernel'
 
