@@ -9,7 +9,7 @@ mod log;
 pub(crate) use config::{COUNTED, config, mpquic_config, mptcp_config, segments};
 pub(crate) use log::Log;
 
-use plait_sched::{Builtin, Capabilities, Connection, Decision, Duration, Path, PathId, Scheduler, Time};
+use plait_sched::{Capabilities, Connection, Decision, Duration, Path, PathId, Scheduler, Time};
 use plait_transport::endpoint::{Config, Endpoint, Side};
 use plait_transport::packet::{Packet, quic, sctp, tcp};
 
@@ -91,11 +91,12 @@ struct Pipe {
     free: [Time; 2],
 }
 
-/// Both endpoints and the pipes between them.
-pub(crate) struct Pair<S> {
+/// Both endpoints and the pipes between them. All schedulers have one type: the transports compile
+/// once, and not once for each scheduler.
+pub(crate) struct Pair {
     pub(crate) now: Time,
-    pub(crate) sender: Endpoint<S>,
-    pub(crate) receiver: Endpoint<Builtin>,
+    pub(crate) sender: Endpoint<Box<dyn Scheduler>>,
+    pub(crate) receiver: Endpoint<Box<dyn Scheduler>>,
     pub(crate) log: Log,
     pipes: Vec<Pipe>,
     /// Packets in flight by arrival time and first-in-first-out number.
@@ -108,9 +109,13 @@ pub(crate) struct Pair<S> {
     pub(crate) tampered: bool,
 }
 
-impl<S: Scheduler> Pair<S> {
+impl Pair {
     /// Connects two endpoints over paths with these round-trip times in milliseconds.
-    pub(crate) fn new(config: impl Into<Config>, round_trips: &[u64], scheduler: S) -> Self {
+    pub(crate) fn new(
+        config: impl Into<Config>,
+        round_trips: &[u64],
+        scheduler: impl Scheduler + 'static,
+    ) -> Self {
         let paths = vec![PathConfig::default(); round_trips.len()];
         Self::with_paths(config, round_trips, &paths, scheduler)
     }
@@ -119,15 +124,16 @@ impl<S: Scheduler> Pair<S> {
         config: impl Into<Config>,
         round_trips: &[u64],
         paths: &[PathConfig],
-        scheduler: S,
+        scheduler: impl Scheduler + 'static,
     ) -> Self {
         let pipe = |rtt: &u64| Pipe { delay: ms(*rtt) / 2, spacing: Duration::ZERO, free: [Time::ZERO; 2] };
         let config = config.into();
         Self {
             now: Time::ZERO,
-            sender: Endpoint::new(&config, Side::Client, paths, scheduler)
+            sender: Endpoint::new(&config, Side::Client, paths, boxed(scheduler))
                 .expect("a protocol that offers everything"),
-            receiver: Endpoint::new(&config, Side::Server, paths, in_turns()).expect("a built-in scheduler"),
+            receiver: Endpoint::new(&config, Side::Server, paths, boxed(in_turns()))
+                .expect("a built-in scheduler"),
             log: Log::default(),
             pipes: round_trips.iter().map(pipe).collect(),
             under_way: BTreeMap::new(),
@@ -305,6 +311,10 @@ pub(crate) fn sent_by(transmit: impl FnOnce(&mut Vec<(PathId, Packet)>)) -> Vec<
     sent
 }
 
+fn boxed(scheduler: impl Scheduler + 'static) -> Box<dyn Scheduler> {
+    Box::new(scheduler)
+}
+
 /// A scheduler made of a closure, with all capabilities of a transport.
 pub(crate) struct By<F>(pub F);
 
@@ -319,7 +329,7 @@ impl<F: FnMut(Time, &Connection, &[Path]) -> Decision> Scheduler for By<F> {
 }
 
 /// Assigns one segment at a time to the open path with the smallest `key`.
-pub(crate) fn by_key(key: impl Fn(&Path) -> u64) -> impl Scheduler {
+pub(crate) fn by_key(key: impl Fn(&Path) -> u64 + 'static) -> impl Scheduler {
     By(move |_, connection: &Connection, paths: &[Path]| {
         let open = plait_sched::usable(paths).filter(|path| path.is_open());
         match open.min_by_key(|path| key(path)) {

@@ -14,7 +14,7 @@ fn with_buffer(bytes: u64, accounting: WindowAccounting) -> Config {
 }
 
 /// Sends a file over two unequal paths through a small buffer, with occasional losses.
-fn through(bytes: u64, accounting: WindowAccounting) -> Pair<impl plait_sched::Scheduler> {
+fn through(bytes: u64, accounting: WindowAccounting) -> Pair {
     let mut pair = Pair::new(with_buffer(bytes, accounting), &[20, 150], in_turns()).spaced(ms(1));
     pair.send_file(400 * 1452);
     let mut packets = 0;

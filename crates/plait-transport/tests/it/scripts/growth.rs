@@ -4,7 +4,7 @@ use crate::common::{Pair, at, by_key, config, in_turns, ms, segments};
 use plait_sched::Time;
 
 /// Returns the window at the end of each round trip.
-fn rounds(pair: &mut Pair<impl plait_sched::Scheduler>, count: u64, round_trip: u64) -> Vec<u64> {
+fn rounds(pair: &mut Pair, count: u64, round_trip: u64) -> Vec<u64> {
     (1..=count)
         .map(|round| {
             pair.run_until(at(round * round_trip));

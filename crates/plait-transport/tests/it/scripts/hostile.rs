@@ -8,21 +8,21 @@ use plait_transport::packet::{Data, Packet};
 use proptest::prelude::*;
 
 /// A sender with three segments in flight and more to send.
-fn busy() -> Pair<plait_sched::Builtin> {
+fn busy() -> Pair {
     let mut pair = Pair::new(config(), &[20, 30], in_turns());
     pair.send_file(100 * 1452);
     pair.run_until(at(1));
     pair
 }
 
-fn finishes(mut pair: Pair<plait_sched::Builtin>) {
+fn finishes(mut pair: Pair) {
     pair.run_until(at(60_000));
     assert!(pair.error().is_none(), "{:?}", pair.error());
     assert_eq!(pair.log.delivered.len(), 100);
     assert!(pair.sender.is_drained());
 }
 
-fn hand_in(pair: &mut Pair<plait_sched::Builtin>, sack: Sack) {
+fn hand_in(pair: &mut Pair, sack: Sack) {
     pair.sender.handle_packet(pair.now, PathId(0), &Packet::Sctp(sctp::Packet::Sack(sack)), &mut pair.log);
 }
 

@@ -5,7 +5,7 @@ use plait_sched::{Connection, Decision, Path, PathId, Time};
 
 /// Limits path 0 to `most` segments in flight at the start, lifts the limit at 500 ms, and assigns
 /// everything to path 0.
-fn limited(most: u32) -> Pair<impl plait_sched::Scheduler> {
+fn limited(most: u32) -> Pair {
     let mut limits = vec![(at(500), u32::MAX), (at(0), most)];
     let scheduler = By(move |now: Time, connection: &Connection, _: &[Path]| {
         if limits.last().is_some_and(|(from, _)| *from <= now) {

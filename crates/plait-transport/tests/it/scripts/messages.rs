@@ -30,7 +30,7 @@ fn protocols() -> [Config; 3] {
 }
 
 /// The payload of a full segment.
-fn full(pair: &Pair<impl Scheduler>) -> u64 {
+fn full(pair: &Pair) -> u64 {
     u64::from(pair.path(0).mss)
 }
 

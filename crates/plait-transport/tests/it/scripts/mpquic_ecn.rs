@@ -2,7 +2,7 @@
 //! packets, counts of marks, and the reaction to marks.
 
 use crate::common::{Fate, Judged, Pair, Way, at, in_turns, mpquic_config, ms};
-use plait_sched::{Builtin, PathId, Time};
+use plait_sched::{PathId, Time};
 use plait_transport::mpquic::Config;
 use plait_transport::packet::quic::{self, EcnCounts, OneRtt, PathAck};
 use plait_transport::packet::{Packet, SegmentEcn};
@@ -33,7 +33,7 @@ fn watched(
     ecn: bool,
     round_trips: &[u64],
     fate: impl Fn(usize, u64) -> Fate + 'static,
-) -> (Pair<Builtin>, Rc<RefCell<Seen>>) {
+) -> (Pair, Rc<RefCell<Seen>>) {
     let seen = Rc::new(RefCell::new(Seen::default()));
     let mut pair = Pair::new(Config { ecn, ..mpquic_config() }, round_trips, in_turns()).spaced(ms(1));
     let log = Rc::clone(&seen);

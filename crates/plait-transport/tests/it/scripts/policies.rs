@@ -17,7 +17,7 @@ fn lose(segment: u64) -> impl FnMut(&Judged<'_>) -> Fate {
 
 /// Loses the first segment that leaves on `path` after `from`. Returns the path of its
 /// retransmission.
-fn second_path(pair: &mut Pair<impl plait_sched::Scheduler>, path: usize, from: u64) -> u8 {
+fn second_path(pair: &mut Pair, path: usize, from: u64) -> u8 {
     pair.run_until(at(from));
     let lost = std::rc::Rc::new(std::cell::Cell::new(None));
     let found = std::rc::Rc::clone(&lost);
@@ -39,7 +39,7 @@ fn second_path(pair: &mut Pair<impl plait_sched::Scheduler>, path: usize, from: 
 }
 
 /// Path 0 is fast, so its window is large; path 1 is slow.
-fn fast_and_slow(policy: RetransmissionPolicy) -> Pair<impl plait_sched::Scheduler> {
+fn fast_and_slow(policy: RetransmissionPolicy) -> Pair {
     let mut config = with_policy(policy);
     config.connection.congestion.initial_threshold = segments(30);
     let mut pair = Pair::new(config, &[20, 100], in_turns()).spaced(ms(1) / 2);

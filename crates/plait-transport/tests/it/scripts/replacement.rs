@@ -77,14 +77,14 @@ const fn assign(path: u8, segments: u32) -> Decision {
 #[test]
 fn what_was_assigned_ahead_goes_where_the_new_one_says() {
     for protocol in protocols() {
-        let ahead = Planned::new(&[assign(0, 40), assign(1, 50)]);
+        let ahead = Planned { interest: Interest::ALL, ..Planned::new(&[assign(0, 40), assign(1, 50)]) };
         let mut pair = Pair::new(protocol, &[20, 20], ahead);
         pair.send_file(100 * 1400);
         pair.run_until(at(1));
         let left = pair.log.sent.len();
         assert!(left < 60, "{protocol:?}: the rest waits behind windows");
-        let old = pair.sender.replace_scheduler(on_the_first()).expect("it is offered all");
-        assert!(old.plan.is_empty(), "{protocol:?}: the old one is handed out");
+        let old = pair.sender.replace_scheduler(Box::new(on_the_first())).expect("it is offered all");
+        assert_eq!(old.interest(), Interest::ALL, "{protocol:?}: the old one is handed out");
         assert!(pair.sender.paths().iter().all(|path| path.queued == 0), "{protocol:?}");
         pair.run_until(at(20_000));
         assert_eq!(pair.error(), None);
@@ -103,7 +103,7 @@ fn limits_end_with_who_wanted_them() {
         pair.send_file(100 * 1400);
         pair.run_until(at(1));
         assert_eq!(pair.path(0).limit, 1);
-        pair.sender.replace_scheduler(on_the_first()).expect("it is offered all");
+        pair.sender.replace_scheduler(Box::new(on_the_first())).expect("it is offered all");
         assert_eq!(pair.path(0).limit, u32::MAX, "{protocol:?}");
         pair.run_until(at(20_000));
         assert_eq!(pair.error(), None);
@@ -136,12 +136,12 @@ fn the_new_one_hears_and_sees_what_it_asked_for() {
     assert!(seen.borrow().iter().all(|seen| *seen == (false, false)));
     seen.borrow_mut().clear();
     let needs = Capabilities { messages: true, uncarried: true, ..Capabilities::NONE };
-    pair.sender.replace_scheduler(watcher(&seen, needs)).expect("it is offered that");
+    pair.sender.replace_scheduler(Box::new(watcher(&seen, needs))).expect("it is offered that");
     pair.run_for(1);
     pair.run_for(50);
     assert!(seen.borrow().contains(&(true, true)));
     seen.borrow_mut().clear();
-    pair.sender.replace_scheduler(watcher(&seen, Capabilities::NONE)).expect("it needs nothing");
+    pair.sender.replace_scheduler(Box::new(watcher(&seen, Capabilities::NONE))).expect("it needs nothing");
     pair.run_until(at(5_000));
     assert!(seen.borrow().iter().all(|seen| *seen == (false, false)));
     assert!(pair.sender.is_drained());
@@ -149,13 +149,14 @@ fn the_new_one_hears_and_sees_what_it_asked_for() {
 
 #[test]
 fn events_go_to_who_decides() {
-    let mut pair = Pair::new(mpquic_config(), &[20], Planned::new(&[assign(0, 4)]));
-    let heard = Rc::clone(&pair.sender.scheduler().heard);
+    let planned = Planned::new(&[assign(0, 4)]);
+    let heard = Rc::clone(&planned.heard);
+    let mut pair = Pair::new(mpquic_config(), &[20], planned);
     pair.send_file(20 * 1400);
     pair.run_until(at(1));
     let listener = Planned { interest: Interest::ALL, ..on_the_first() };
     let listened = Rc::clone(&listener.heard);
-    pair.sender.replace_scheduler(listener).expect("it is offered all");
+    pair.sender.replace_scheduler(Box::new(listener)).expect("it is offered all");
     pair.run_until(at(1_000));
     assert!(heard.borrow().is_empty());
     let acked = |event: &Event| match event {
@@ -177,7 +178,7 @@ fn streams_go_in_the_order_that_the_new_one_wants() {
         pair.sender.write_message(segments * full, &options);
     }
     pair.run_until(at(1));
-    pair.sender.replace_scheduler(shortest).expect("it is offered that");
+    pair.sender.replace_scheduler(Box::new(shortest)).expect("it is offered that");
     let next = pair.sender.connection().message.expect("there are two");
     assert_eq!((next.stream, next.segments_left), (2, 2), "the first stream has five left");
 }
@@ -240,7 +241,7 @@ fn replaced_at_random(seed: u64, names: &[String]) {
         if used.len() < 40 {
             let scheduler = pick(&mut random);
             used.push(scheduler.to_string());
-            pair.sender.replace_scheduler(scheduler).expect("the protocol offers what it needs");
+            pair.sender.replace_scheduler(Box::new(scheduler)).expect("the protocol offers what it needs");
         }
     }
     let context = format!("seed {seed}, {}", used.join(" > "));
@@ -266,7 +267,7 @@ fn every_scheduler_goes_on_from_every_other() {
             pair.send_file(400_000);
             pair.lose_once(&[30, 31, 90]);
             pair.run_until(at(70));
-            pair.sender.replace_scheduler(builtin(after.name)).expect("everything is offered");
+            pair.sender.replace_scheduler(Box::new(builtin(after.name))).expect("everything is offered");
             pair.run_until(at(60_000));
             assert_eq!(pair.error(), None, "{} > {}", before.name, after.name);
             assert!(pair.sender.is_drained(), "{} > {}", before.name, after.name);

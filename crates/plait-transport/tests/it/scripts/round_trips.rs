@@ -12,7 +12,7 @@ fn narrow() -> Config {
 }
 
 /// Returns both ends over 20 and 100 ms after three seconds, with packets in turns.
-fn settled(config: impl Into<endpoint::Config>) -> Pair<impl plait_sched::Scheduler> {
+fn settled(config: impl Into<endpoint::Config>) -> Pair {
     let mut pair = Pair::new(config, &[20, 100], in_turns()).spaced(ms(1));
     pair.sender.write_endlessly();
     pair.run_until(at(3_000));

@@ -10,7 +10,7 @@ fn fault_of(decision: Decision) -> Option<SchedulerFault> {
     fault_of_scheduler(By(move |_, _: &Connection, _: &[Path]| decision), &[PathConfig::default(); 2])
 }
 
-fn fault_of_scheduler(scheduler: impl Scheduler, paths: &[PathConfig]) -> Option<SchedulerFault> {
+fn fault_of_scheduler(scheduler: impl Scheduler + 'static, paths: &[PathConfig]) -> Option<SchedulerFault> {
     let round_trips = vec![20; paths.len()];
     let mut pair = Pair::with_paths(config(), &round_trips, paths, scheduler);
     pair.send_file(100 * 1452);

@@ -3,7 +3,7 @@
 
 use super::linux::{PAYLOAD, linux};
 use crate::common::{Fate, Judged, Pair, at, in_turns, mptcp_config, ms};
-use plait_sched::{Builtin, PathId, Time};
+use plait_sched::{PathId, Time};
 use plait_transport::mptcp::Config;
 use plait_transport::packet::{Packet, SegmentEcn, tcp};
 use std::cell::RefCell;
@@ -23,10 +23,7 @@ impl Seen {
     }
 }
 
-fn watched(
-    config: Config,
-    fate: impl Fn(&Judged<'_>) -> Fate + 'static,
-) -> (Pair<Builtin>, Rc<RefCell<Seen>>) {
+fn watched(config: Config, fate: impl Fn(&Judged<'_>) -> Fate + 'static) -> (Pair, Rc<RefCell<Seen>>) {
     let seen = Rc::new(RefCell::new(Seen::default()));
     let mut pair = Pair::new(config, &[20], in_turns()).spaced(ms(1));
     let log = Rc::clone(&seen);

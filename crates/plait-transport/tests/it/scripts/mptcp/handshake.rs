@@ -2,7 +2,7 @@
 
 use super::linux::linux;
 use crate::common::{Fate, Pair, at, in_turns, mptcp_config, ms};
-use plait_sched::{Duration, PathId, PathState, Scheduler};
+use plait_sched::{Duration, PathId, PathState};
 use plait_transport::mptcp::{Config, Rules};
 use plait_transport::packet::{Packet, tcp};
 use std::cell::RefCell;
@@ -83,10 +83,7 @@ fn a_peer_that_never_answers_is_given_up() {
 
 /// Returns the packets of both subflows' handshakes in the order of sending. Drops the first packet
 /// of the second subflow for which `lost` is true.
-fn handshakes(
-    config: Config,
-    lost: fn(&Packet) -> bool,
-) -> (Vec<(usize, &'static str)>, Pair<impl Scheduler>) {
+fn handshakes(config: Config, lost: fn(&Packet) -> bool) -> (Vec<(usize, &'static str)>, Pair) {
     let seen = Rc::new(RefCell::new(Vec::new()));
     let mut pair = Pair::new(Config { handshake: true, ..config }, &[20, 30], in_turns());
     let (packets, mut losses) = (Rc::clone(&seen), 0);
@@ -161,7 +158,7 @@ fn the_acknowledgement_of_a_join_moves_the_connection_on() {
 /// Sends a file over both paths by `rules`. The script controls the packets of the first path that
 /// end its handshake: the confirmation, and the first transmission of each of the first two
 /// segments.
-fn ends(rules: Rules, confirmation: Fate, segments: [Fate; 2]) -> Pair<impl Scheduler> {
+fn ends(rules: Rules, confirmation: Fate, segments: [Fate; 2]) -> Pair {
     let config = Config { handshake: true, rules, ..linux() };
     let mut pair = Pair::new(config, &[20, 30], in_turns());
     pair.script(move |judged| match (judged.path, judged.packet) {

@@ -6,7 +6,7 @@ use plait_sched::PathState;
 use plait_transport::SendReason;
 use plait_transport::mptcp::Config;
 
-fn reinjected(pair: &Pair<impl plait_sched::Scheduler>) -> Vec<(u64, u8, u64)> {
+fn reinjected(pair: &Pair) -> Vec<(u64, u8, u64)> {
     (pair.log.sent.iter())
         .filter(|(_, sent)| sent.reason == SendReason::Reinjection)
         .map(|(time, sent)| (time.as_nanos() / 1_000_000, sent.path.0, sent.segment))

@@ -6,7 +6,6 @@
 
 use super::linux::linux;
 use crate::common::{Fate, Pair, at, in_turns, mptcp_config, ms};
-use plait_sched::Scheduler;
 use plait_transport::ConnectionConfig;
 use plait_transport::mptcp::{Config, Grant, Rules};
 use plait_transport::packet::{Packet, tcp};
@@ -29,11 +28,11 @@ fn standard() -> Config {
 }
 
 /// Delays the first transmission of each segment by so many milliseconds.
-fn late(segments: &'static [(u64, u64)]) -> Pair<impl Scheduler> {
+fn late(segments: &'static [(u64, u64)]) -> Pair {
     late_with(config(), segments)
 }
 
-fn late_with(config: Config, segments: &'static [(u64, u64)]) -> Pair<impl Scheduler> {
+fn late_with(config: Config, segments: &'static [(u64, u64)]) -> Pair {
     let mut pair = Pair::new(config, &[100], in_turns()).spaced(ms(1));
     pair.script(|judged| {
         let late = segments.iter().find(|(segment, _)| judged.segment() == Some(*segment));

@@ -10,7 +10,7 @@ const PACKET: u64 = PAYLOAD + 832;
 
 /// Returns a connection with memory for a hundred full packets, windows for a thousand, and a
 /// second until the first answer.
-fn a_hundred_packets(rules: Rules, multipath: bool, scheduler: impl Scheduler) -> Pair<impl Scheduler> {
+fn a_hundred_packets(rules: Rules, multipath: bool, scheduler: impl Scheduler + 'static) -> Pair {
     // Linux' first window would admit no more than 64 KiB.
     let rules = Rules { grant: Grant::Buffer, ..rules };
     let mut config = Config { rules, multipath, ..linux() };
@@ -103,7 +103,7 @@ fn packets_end_where_writes_end_and_grow_where_they_wait() {
         pair.run_until(at(0));
     }
     pair.run_until(at(199));
-    let sizes = |pair: &Pair<_>| pair.log.sent.iter().map(|(_, sent)| sent.bytes).collect::<Vec<_>>();
+    let sizes = |pair: &Pair| pair.log.sent.iter().map(|(_, sent)| sent.bytes).collect::<Vec<_>>();
     assert_eq!(sizes(&pair), [1_000; 10], "ten packets fill the congestion window");
     pair.run_until(at(399));
     let whole = PAYLOAD as u32;
