@@ -4,8 +4,8 @@
 //! `PLAIT_CASES=3000 cargo test --release -p plait-sim --test it insurance -- --nocapture` draws
 //! 1,000 pairs for each protocol.
 
-use super::{round_trips, wanted, windows};
-use crate::common::{scenario, try_run};
+use super::wanted;
+use crate::common::run;
 use plait_transport::packet::Overhead;
 
 /// A number from 0 to 1 by SplitMix64.
@@ -97,17 +97,14 @@ fn workload(draw: &mut Draw, slower: f64) -> (Perturbed, Option<u32>) {
 }
 
 /// The completion time of a file, or the 95th percentile of the blocks' delay, in seconds. Infinite
-/// if data was undelivered. Fails if a path takes no round-trip samples.
+/// if data was undelivered.
 fn late(transport: &str, repetition: u32, workload: &Perturbed, paths: &[Perturbed]) -> f64 {
     let paths: String = paths.iter().map(|path| path.text(repetition)).collect();
     let workload = workload.text(repetition);
-    let text = format!(
+    let metrics = run(&format!(
         "seed = {repetition}\nscheduler = \"redundant\"\ntransport = {{ {transport} }}\n{workload}{paths}"
-    );
-    let scenario = scenario(&text);
-    let result = try_run(&scenario, &windows::OPTIONS).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    round_trips::check(&scenario, &result).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let metrics = result.metrics;
+    ))
+    .metrics;
     if metrics.undelivered_bytes != Some(0) {
         return f64::INFINITY;
     }

@@ -5,23 +5,22 @@ use plait_sched::Duration;
 use plait_sim::recorder::frames::{NEVER, PacketFrame};
 use plait_sim::result::RunResult;
 use plait_sim::scenario::{OwnOptions, Scenario};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 /// The longest time with a smoothed round trip that is below the delay of every packet.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Number of packets that must arrive within this time. Karn's rule excludes many packets of a path
-/// with losses.
+/// Number of segments that must arrive within this time.
 const ARRIVALS: usize = 40;
 
-/// Fails if the smoothed round-trip time of a path stays the same for too long. Every first
-/// transmission that arrived in this time must have had a longer one-way delay, which also exceeds
+/// Fails if the smoothed round-trip time of a path stays the same for too long. Every segment that
+/// was sent once and arrived in this time must have had a longer one-way delay, which also exceeds
 /// the round trip on an idle path.
 pub(super) fn check(scenario: &Scenario, result: &RunResult) -> Result<(), String> {
     let (Some(series), Some(packets)) = (&result.path_series, &result.packets) else {
         return Err("no series".to_owned());
     };
-    let first = first_transmissions(packets);
+    let once = sent_once(packets);
     // Timestamps tell a round trip to one tick of their clock.
     let tick = match &scenario.transport.own {
         OwnOptions::Mptcp(own) => own.timestamp_granularity,
@@ -30,11 +29,10 @@ pub(super) fn check(scenario: &Scenario, result: &RunResult) -> Result<(), Strin
     let tick = tick.as_nanos() as i64;
     for path in 0..scenario.paths.len() {
         let of_path = |row: &&usize| usize::from(packets.path[**row]) == path;
-        let rows: Vec<usize> = first.iter().filter(of_path).copied().collect();
+        let rows: Vec<usize> = once.iter().filter(of_path).copied().collect();
         // Acknowledgements of the last packets may still be on their way.
         let end = round_trip(scenario, path);
-        // A sender with a shorter longest timeout retransmits everything, and Karn's rule excludes
-        // it.
+        // A sender with a shorter longest timeout retransmits everything.
         if scenario.transport.rto_max < end * 3 {
             continue;
         }
@@ -64,12 +62,14 @@ pub(super) fn check(scenario: &Scenario, result: &RunResult) -> Result<(), Strin
     Ok(())
 }
 
-/// The rows of the first transmissions that arrived. Other transmissions give no sample (Karn's
-/// rule).
-fn first_transmissions(packets: &PacketFrame) -> Vec<usize> {
-    let mut seen = BTreeSet::new();
-    let first = (0..packets.len()).filter(|&row| seen.insert(packets.sequence[row]));
-    first.filter(|&row| packets.arrived[row] != NEVER).collect()
+/// The rows of segments that were sent once and arrived. Others give no sample (Karn's rule).
+fn sent_once(packets: &PacketFrame) -> Vec<usize> {
+    let mut times: BTreeMap<u64, u32> = BTreeMap::new();
+    for &sequence in &packets.sequence {
+        *times.entry(sequence).or_default() += 1;
+    }
+    let once = |row: &usize| packets.arrived[*row] != NEVER && times[&packets.sequence[*row]] == 1;
+    (0..packets.len()).filter(once).collect()
 }
 
 /// The number of packets that were sent and arrived within this time, and the shortest of their
