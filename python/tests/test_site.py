@@ -275,6 +275,27 @@ def test_values_of_other_pages_are_repeated_as_they_stand(parts: dict[str, Modul
                 assert others[name] == value, f"{page.name}: {name}; run docs/draw.py"
 
 
+def test_sentences_on_the_validation_hold_for_its_regions() -> None:
+    """Each claim is compared with the table of regions."""
+    highest: dict[str, dict[str, float]] = {}
+    kind, room = "", "more than 8 bandwidth-delay products"
+    text = (DOCS / "validation.md").read_text(encoding="utf-8")
+    for line in text.partition("<!-- measured: regions -->")[2].partition("<!-- end -->")[0].splitlines():
+        cells = [cell.strip().replace("**", "") for cell in line.strip("|").split("|")]
+        if len(cells) > 8 and cells[2].isdigit():
+            kind = cells[0] or kind
+            highest.setdefault(kind, {})[cells[1]] = float(cells[4])
+            if cells[1] == room:
+                assert max(float(cells[3]), float(cells[8])) <= 0.5
+    buffers = highest["receive buffer"]
+    large = buffers.pop(room)
+    assert large < min(buffers.values())
+    assert max(large, highest["kinds of impairment"]["0"]) < 6.0, "a few percent"
+    assert highest["paths"]["4"] >= 25.0
+    reordered = [value for name, value in highest["jitter"].items() if "reordering" in name]
+    assert max(buffers.values()) < min(highest["paths"]["4"], *reordered)
+
+
 def test_the_example_is_the_same_in_both_languages(parts: dict[str, ModuleType]) -> None:
     file = DOCS / "networks" / "tight.toml"
     # The features of `make test-rust`, to reuse its build.
