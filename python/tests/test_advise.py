@@ -325,10 +325,12 @@ def test_the_pages_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_the_simulators_errors_are_those_of_its_validation() -> None:
     page = (ROOT / "docs" / "validation.md").read_text(encoding="utf-8")
-    goals = page.partition("<!-- measured: goals -->")[2].partition("<!-- end -->")[0]
-    measured = dict(re.findall(r"^\| ([^|]+?) \| ([\d.]+) \|", goals, re.MULTILINE))
-    assert float(measured["goodput: median of the differences (%)"]) == basis.MEDIAN_ERROR
-    assert float(measured["goodput: 90th percentile of the differences (%)"]) == basis.TENTH_ERROR
+    regions = page.partition("<!-- measured: regions -->")[2].partition("<!-- end -->")[0]
+    (by_paths,) = re.findall(r"^\| \*\*paths\*\* .*\n(?:\|  \| .*\n)*", regions, re.MULTILINE)
+    measured = re.findall(r"^\|[^|]*\| (\d) \|[^|]*\| ([\d.]+) \| ([\d.]+) \|", by_paths, re.MULTILINE)
+    assert {
+        int(paths): (float(median), float(tenth)) for paths, median, tenth in measured
+    } == basis.GOODPUT_ERRORS
     assert float(values_in(page)["ranking"]) == basis.RANKED_ALIKE
     page = (ROOT / "docs" / "requests.md").read_text(encoding="utf-8")
     (row,) = re.findall(r"^\| 4711, looked at once \|.*\| ([\d.]+) %, ([\d.]+) % \|$", page, re.MULTILINE)
