@@ -51,7 +51,7 @@ impl Capacities {
 /// Dantzig's tableau with Bland's rule, which guarantees termination. It has a row per limit. Its
 /// columns are the paths, then the slack of each limit, then the right side. The last row is the
 /// objective.
-fn most(paths: &[f64], shared: &[(Vec<bool>, f64)]) -> f64 {
+pub(crate) fn most(paths: &[f64], shared: &[(Vec<bool>, f64)]) -> f64 {
     let (n, m) = (paths.len(), paths.len() + shared.len());
     let scale = paths.iter().copied().fold(1.0, f64::max);
     let width = n + m + 1;

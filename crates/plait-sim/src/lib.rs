@@ -4,7 +4,7 @@
 //! - [`scenario`]: the description of a simulation, from a TOML file or from Rust;
 //! - [`simulation`]: one run;
 //! - [`link`]: one direction of a wire, which computes a packet's fate when the packet enters;
-//!   [`capacity`]: the capacity of paths;
+//!   [`capacity`]: the capacity of paths; [`bound`]: bounds of a run's metrics;
 //! - [`application`]: the traffic that is written into a connection, and its reaction to
 //!   deliveries;
 //! - [`agenda`]: the event queue; [`random`]: one stream of random numbers per component;
@@ -41,6 +41,7 @@
 
 pub mod agenda;
 pub mod application;
+pub mod bound;
 pub mod capacity;
 pub mod error;
 pub mod format;

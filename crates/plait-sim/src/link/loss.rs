@@ -46,14 +46,14 @@ impl Loss {
 
 /// The losses of one link, packet by packet.
 #[derive(Clone, Debug)]
-pub(super) struct Losses {
+pub(crate) struct Losses {
     loss: Loss,
     stream: RandomStream,
     bad: bool,
 }
 
 impl Losses {
-    pub(super) fn new(loss: Loss, seed: u64, link: &str) -> Self {
+    pub(crate) fn new(loss: Loss, seed: u64, link: &str) -> Self {
         Self { loss, stream: RandomStream::new(seed, &format!("{link}/loss")), bad: false }
     }
 
@@ -64,7 +64,7 @@ impl Losses {
     }
 
     /// Whether the next packet is lost.
-    pub(super) fn next(&mut self) -> bool {
+    pub(crate) fn next(&mut self) -> bool {
         match self.loss {
             Loss::None => false,
             Loss::Bernoulli { share } => self.stream.chance(share),

@@ -3,6 +3,7 @@
 
 mod allocation;
 mod analytic;
+mod bound;
 mod common;
 mod determinism;
 mod golden;

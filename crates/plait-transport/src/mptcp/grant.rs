@@ -61,6 +61,14 @@ pub(super) fn window_scale(window: u64, payload: u64) -> u8 {
     scale(receive_memory(window, payload))
 }
 
+/// Returns the largest window that a receiver by Linux' rules grants, in bytes. `window` and
+/// `payload` are those of [`receive_memory`].
+pub fn largest_window(window: u64, payload: u64) -> u64 {
+    let memory = receive_memory(window, payload);
+    let ratio = ((payload << RATIO_BITS) / (payload + PACKET_MEMORY)).max(DEFAULT_RATIO);
+    granted(memory as i64, ratio) as u64 + (1 << scale(memory))
+}
+
 /// State of one subflow.
 #[derive(Clone, Debug)]
 struct SubflowGrant {

@@ -80,6 +80,7 @@ mod window;
 
 pub use clock::ClockConfig;
 pub use endpoint::Endpoint;
+pub use grant::largest_window;
 pub use image::{Agreed, Image, Place};
 pub use receiver::Receiver;
 pub use rules::{Grant, Joins, Losses, Reinjection, Rules};

@@ -10,7 +10,7 @@ mod insurance;
 mod regressions;
 mod round_trips;
 mod silence;
-mod strategy;
+pub(crate) mod strategy;
 mod windows;
 
 use crate::common;
@@ -34,7 +34,7 @@ fn config() -> Config {
 }
 
 /// The same scenario with the TCP of Linux.
-fn linux(text: &str) -> String {
+pub(crate) fn linux(text: &str) -> String {
     text.replacen("profile = \"standard\"\n", "profile = \"linux\"\n", 1)
 }
 
@@ -113,7 +113,7 @@ proptest! {
 }
 
 /// The value of an environment variable, or `otherwise`.
-fn wanted<T: std::str::FromStr>(name: &str, otherwise: T) -> T {
+pub(crate) fn wanted<T: std::str::FromStr>(name: &str, otherwise: T) -> T {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(otherwise)
 }
 

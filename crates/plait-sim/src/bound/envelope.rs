@@ -1,0 +1,143 @@
+//! The most that a path's congestion window lets out, by time: no controller grows faster than
+//! slow start.
+
+use super::curve::Curve;
+use super::network::Network;
+use crate::scenario::{Direction, OwnOptions, Profile, Scenario};
+
+/// A path's slow start. Times are in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Envelope {
+    /// The first time at which data can leave.
+    pub(super) begins: u64,
+    /// The shortest time of a data packet to the receiver.
+    pub(super) forward: u64,
+    /// The shortest time from a data packet's departure to its acknowledgement.
+    pub(super) round: u64,
+    /// Payload of the first round, in bytes.
+    pub(super) window: f64,
+}
+
+impl Envelope {
+    /// The most payload that can arrive by `moment`.
+    pub(super) fn most(&self, moment: u64) -> f64 {
+        let Some(passed) = moment.checked_sub(self.begins + self.forward) else { return 0.0 };
+        match passed.checked_div(self.round) {
+            Some(rounds) if rounds < 64 => self.window * (2_f64.powi(rounds as i32 + 1) - 1.0),
+            _ => f64::INFINITY,
+        }
+    }
+}
+
+/// The shortest times of the way back, in nanoseconds.
+pub(super) struct WaysBack {
+    /// Of an acknowledgement, per path.
+    pub(super) acknowledgements: Vec<u64>,
+    /// Of the answer to a packet that opens a path.
+    answers: Vec<u64>,
+}
+
+impl WaysBack {
+    pub(super) fn new(scenario: &Scenario, end: u64) -> Self {
+        let overhead = scenario.transport.overhead();
+        let time = |bytes: u32| {
+            let bytes = f64::from(bytes);
+            let path = |path| {
+                let route = scenario.route(path, Direction::Backward);
+                route.map(|link| Curve::new(link, bytes, end).quickest(bytes)).sum()
+            };
+            (0..scenario.paths.len()).map(path).collect::<Vec<u64>>()
+        };
+        Self { acknowledgements: time(overhead.packet), answers: time(overhead.packet + overhead.control) }
+    }
+
+    /// Of any acknowledgement.
+    pub(super) fn shortest(&self) -> u64 {
+        self.acknowledgements.iter().copied().min().unwrap_or(0)
+    }
+}
+
+/// The envelopes of all paths for data that is written at `start`. The smallest packet on the wire
+/// has `smallest` bytes.
+pub(super) fn envelopes(
+    scenario: &Scenario,
+    network: &Network<'_>,
+    back: &WaysBack,
+    start: u64,
+    smallest: f64,
+) -> Vec<Envelope> {
+    let options = &scenario.transport;
+    let is_sctp = matches!(options.own, OwnOptions::CmtSctp(_));
+    let begins = beginnings(scenario, network, back, start);
+    let (payload, counted) = (network.sizes.payload, options.counted_packet());
+    // After a loss, SCTP and BBR keep four segments, the others two.
+    let least = if is_sctp || options.congestion_control.name() == "bbr" { 4.0 } else { 2.0 };
+    let window = (options.initial_window as f64 / counted).max(least);
+    // SCTP's window admits a last packet as long as a byte is left. A timeout may free a segment
+    // whose earlier transmission still arrives.
+    let window = window + if is_sctp { 3.0 } else { 0.0 };
+    let envelope = |path: usize| {
+        // SCTP acknowledges on the path of the newest packet.
+        let back = if is_sctp { back.shortest() } else { back.acknowledgements[path] };
+        let forward = network.quickest(path, smallest);
+        let round = forward + back;
+        // Timeouts before the first sample send up to two packets each, and double.
+        let initial = options.rto_initial.as_nanos();
+        let early = if initial < round {
+            2.0 * ((round as f64 / initial as f64 + 1.0).log2().ceil() + 1.0)
+        } else {
+            0.0
+        };
+        Envelope { begins: begins[path], forward, round, window: (window + early) * payload }
+    };
+    (0..scenario.paths.len()).map(envelope).collect()
+}
+
+/// The first time at which each path can carry data that is written at `start`.
+fn beginnings(scenario: &Scenario, network: &Network<'_>, back: &WaysBack, start: u64) -> Vec<u64> {
+    let (options, paths) = (&scenario.transport, scenario.paths.len());
+    let handshake = match &options.own {
+        OwnOptions::CmtSctp(_) => false,
+        OwnOptions::Mptcp(own) => own.handshake,
+        OwnOptions::Mpquic(own) => own.handshake,
+    };
+    if !handshake {
+        return vec![start; paths];
+    }
+    let overhead = options.overhead();
+    let opening = f64::from(overhead.packet + overhead.control);
+    let round = |path: usize| network.quickest(path, opening) + back.answers[path];
+    let named = options.initial_path();
+    let first = scenario.paths.iter().position(|path| Some(path.name.as_str()) == named).unwrap_or(0);
+    let open = round(first);
+    // By Linux' rules, joins begin with the first acknowledged data, and are confirmed.
+    let waits = options.profile() == Profile::Linux;
+    let proved = if waits {
+        let data = network.quickest(first, network.sizes.headers + 1.0);
+        open.max(start) + data + back.acknowledgements[first]
+    } else {
+        open
+    };
+    let confirmed = |path: usize| {
+        let confirmation = f64::from(overhead.packet);
+        if waits { network.quickest(path, confirmation) + back.acknowledgements[path] } else { 0 }
+    };
+    let begins = |path: usize| match path == first {
+        true => open,
+        false => proved + round(path) + confirmed(path),
+    };
+    (0..paths).map(|path| begins(path).max(start)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_envelope_doubles_per_round() {
+        let envelope = Envelope { begins: 100, forward: 10, round: 30, window: 5.0 };
+        let found = [109, 110, 139, 140, 170].map(|moment| envelope.most(moment));
+        assert_eq!(found, [0.0, 5.0, 5.0, 15.0, 35.0]);
+        assert_eq!(envelope.most(u64::MAX / 2), f64::INFINITY);
+    }
+}
