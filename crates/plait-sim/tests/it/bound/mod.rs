@@ -3,6 +3,8 @@
 //! `PLAIT_CASES=200000 cargo test --release -p plait-sim --test it -- --ignored bound::torture` runs
 //! more cases; `PLAIT_SEED` draws others.
 
+mod plain;
+
 use crate::common;
 use crate::random::{linux, strategy};
 use plait_sim::bound::{Bound, bounds};
@@ -18,14 +20,18 @@ use strategy::Network;
 const CASES: u32 = 40;
 
 /// Number of kinds of scenarios.
-const KINDS: u64 = 6;
+const KINDS: u64 = 8;
 
 /// By name and metric: how often a bound was compared, and the runs closest to it.
 type Closest = BTreeMap<(&'static str, &'static str), (u64, [f64; 3])>;
 
 /// A scenario of a kind, sometimes with a warm-up. The kinds are CMT-SCTP and MPTCP, then the
-/// profile of Linux, then Multipath QUIC, each over any network and over orderly ones.
+/// profile of Linux, then Multipath QUIC, each over any network and over orderly ones. Two more
+/// kinds are plain networks.
 fn scenarios_of(kind: u64) -> BoxedStrategy<String> {
+    if kind >= 6 {
+        return plain::scenario().boxed();
+    }
     let network = if kind.is_multiple_of(2) { Network::Any } else { Network::Orderly };
     let text = match kind / 2 {
         0 => strategy::scenario(network).boxed(),
