@@ -63,6 +63,7 @@ from plait._core import (
 from plait._core import Path as PathFacts
 from plait.runs.check import check_scheduler
 from plait.scenarios import workloads
+from plait.scenarios.bounds import Bound, bound
 from plait.scenarios.flows import ConstantRateFlow, MultipathFlow, OnOffFlow, TcpFlow
 from plait.scenarios.keys import scenario_keys
 from plait.scenarios.models import PathModel, asymmetry, max_blocking_ms, min_receive_buffer_bytes
@@ -134,6 +135,7 @@ def __dir__() -> list[str]:
 __all__ = [
     "Advice",
     "Assign",
+    "Bound",
     "Comparison",
     "ConformanceError",
     "Connection",
@@ -174,6 +176,7 @@ __all__ = [
     "Wait",
     "advise",
     "asymmetry",
+    "bound",
     "check_scheduler",
     "compare",
     "connect",

@@ -134,6 +134,9 @@ class Scenario:
     def load(file: str | PathLike[str]) -> Scenario:
         """Read a scenario file, in JSON if its name ends in ".json". Raises ScenarioError."""
 
+    def bounds(self) -> str:
+        """Return the bounds of the scenario's metrics as JSON, the tightest one first."""
+
     def __getnewargs_ex__(self) -> tuple[tuple[str, str, str], dict[str, str]]: ...
 
 def schedulers() -> str:

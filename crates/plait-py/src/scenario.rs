@@ -67,6 +67,11 @@ impl Parsed {
         self.json.get_or_init(|| canonical(&self.scenario, &self.base))
     }
 
+    /// Returns the bounds of the scenario's metrics as JSON.
+    fn bounds(&self, py: Python<'_>) -> String {
+        py.detach(|| plait_sim::bound::to_json(&self.scenario).to_string())
+    }
+
     /// Returns the arguments that create the scenario again, for copies and other processes.
     fn __getnewargs_ex__(&self) -> ((&str, &str, &str), BTreeMap<&str, &str>) {
         ((self.json(), self.name(), ""), BTreeMap::from([("format", "json")]))

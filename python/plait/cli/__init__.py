@@ -33,6 +33,9 @@ COMMANDS = {
         "catalogue:list_schedulers",
         "List the built-in schedulers with parameters and sources, and the options that all of them take.",
     ),
+    "bound": Place(
+        "bound:bound", "Print bounds of FILE's metrics that no scheduler beats, the tightest one first."
+    ),
     "model": Place("model:model", "Closed formulas: blocking, buffer, asymmetry."),
     "sweep": Place("sweep:sweep", "Make the runs of PLAN that its dataset lacks."),
     "analyze": Place("analyze:analyze_command", "Compare the schedulers of a sweep's DATASET."),

@@ -68,6 +68,6 @@ pub(super) fn bounds(scenario: &Scenario, network: &Network<'_>, bulk: &Bulk) ->
         Condition::None,
         "links alone. Congestion control leaves a part of it unused, most where queues are short or losses frequent.",
     ));
-    bounds.sort_by(|one, other| one.value.total_cmp(&other.value));
+    bounds.sort_by(|one, other| other.valid.cmp(&one.valid).then(one.value.total_cmp(&other.value)));
     bounds
 }

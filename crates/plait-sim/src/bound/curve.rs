@@ -6,8 +6,8 @@ use crate::link::{Capacity, LinkConfig, Outages, QueueLimit, Steps, Trace};
 /// Beyond this number of outages all of them are ignored. The bound stays valid.
 const MOST_OUTAGES: usize = 200_000;
 
-/// Bytes that cover the rounding of sums.
-const ROUNDING: f64 = 0.02;
+/// The share of sums that covers their rounding.
+const ROUNDING: f64 = 1e-14;
 
 /// Bytes that a link can send by a time, whatever it is given. Times are in nanoseconds.
 pub(super) struct Curve<'a> {
@@ -76,7 +76,11 @@ impl<'a> Curve<'a> {
     pub(super) fn carries(&self, from: u64, to: u64) -> f64 {
         // Departures are rounded down to whole nanoseconds.
         let to = to.saturating_add(1);
-        if to <= from { 0.0 } else { (self.useful(to) - self.useful_before(from) + ROUNDING).max(0.0) }
+        if to <= from {
+            return 0.0;
+        }
+        let before = self.useful_before(from);
+        (self.useful(to) - before + (before + 1.0) * ROUNDING).max(0.0)
     }
 
     /// The most bytes that wait in the queue or are in transmission; `None` without a limit.

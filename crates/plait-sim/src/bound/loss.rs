@@ -3,8 +3,8 @@
 use super::bulk::Transfer;
 use super::{Bound, Condition, has_full_segments};
 use crate::link::loss::Losses;
-use crate::link::{LinkConfig, Loss};
-use crate::scenario::{FlowRoute, Hop, OwnOptions, Scenario};
+use crate::link::{LinkConfig, Loss, Outages};
+use crate::scenario::{FlowRoute, OwnOptions, Scenario};
 
 /// The most draws that are looked at.
 const MOST_DRAWS: f64 = 5e6;
@@ -39,9 +39,9 @@ fn thinned(transfer: &Transfer<'_>, path: usize) -> Option<f64> {
     if !is_lossy(wire) || scenario.flows.iter().any(|flow| used(&flow.route)) {
         return None;
     }
-    let place = scenario.hops(path).iter().position(|hop| *hop == Hop::Wire(path))?;
-    let link = network.routes[path].get(place)?;
-    let curve = &network.curves[*link];
+    // Packets that a later link drops, or that an outage destroys, could use up losing draws.
+    let [link] = network.routes[path][..] else { return None };
+    let curve = &network.curves[link];
     // Packets whose draw was before the measured time, and packets within it.
     let packets = |from, to| curve.carries(from, to) / network.sizes.full + 2.0 + other_packets(scenario);
     let earlier = if transfer.since > transfer.start { packets(transfer.start, transfer.since) } else { 0.0 };
@@ -63,7 +63,8 @@ fn thinned(transfer: &Transfer<'_>, path: usize) -> Option<f64> {
 }
 
 fn is_lossy(wire: &LinkConfig) -> bool {
-    wire.loss.steps().is_none() && wire.loss.first() != Loss::None && wire.duplicate.is_none()
+    let fails_alone = wire.duplicate.is_none() && wire.outages == Outages::List(Vec::new());
+    fails_alone && wire.loss.steps().is_none() && wire.loss.first() != Loss::None
 }
 
 /// The most packets without data that a path carries forward: those that open it, and heartbeats.

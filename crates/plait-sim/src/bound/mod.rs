@@ -21,6 +21,8 @@ mod file;
 mod joint;
 mod loss;
 mod network;
+#[cfg(test)]
+mod tests;
 mod window;
 
 use crate::result::Metrics;

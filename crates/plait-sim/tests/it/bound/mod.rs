@@ -4,6 +4,7 @@
 //! more cases; `PLAIT_SEED` draws others.
 
 mod plain;
+mod toys;
 
 use crate::common;
 use crate::random::{linux, strategy};
@@ -49,7 +50,7 @@ fn with_warmup(text: &str, thousandths: u64, bulk: bool) -> String {
     let workload = if bulk { "kind = \"bulk\"" } else { workload };
     let scenario = common::scenario(text);
     let bits: u64 = scenario.directions().map(|(_, _, link)| link.capacity.nominal_rate()).max().unwrap_or(1);
-    // Some thousand packets of the fastest link.
+    // Some hundred packets of the fastest link, and short runs, in which the ends count.
     let seconds =
         if bulk { (60_000_000 / bits).clamp(1, 30) } else { scenario.duration.as_nanos() / 1_000_000_000 };
     let millis = seconds * thousandths;
@@ -87,6 +88,7 @@ fn check(text: &str, closest: &Mutex<Closest>) -> Result<(), String> {
         drop(closest);
         // Both are rounded once.
         if ratio > 1.0 + 1e-9 {
+            println!("{text}");
             return Err(format!(
                 "{} {} {}: {value} beats {}\n{text}",
                 bound.name, bound.metric, ratio, bound.value

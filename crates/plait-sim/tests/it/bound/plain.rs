@@ -51,13 +51,15 @@ fn workload() -> impl Strategy<Value = (f64, u64, u8)> {
 pub(super) fn scenario() -> impl Strategy<Value = String> {
     let scheduler = prop::sample::select(SCHEDULERS).prop_map(|info| info.name);
     let paths = prop::collection::vec(path(), 1..=4);
-    let warmup = prop_oneof![2 => Just(0), 1 => 100_u32..2_000];
+    let warmup = prop_oneof![2 => Just(0), 1 => 10_u64..500];
     (any::<u32>(), scheduler, transport(), workload(), paths, warmup).prop_map(
         |(seed, scheduler, transport, (load, block, kind), paths, warmup)| {
             let sum: u64 = paths.iter().map(|path| path.0).sum();
+            // Some thousand packets.
+            let duration = (60_000_000 / sum).clamp(1_000, 6_000);
             let workload = match kind {
                 0 => "kind = \"bulk\"".to_owned(),
-                1 => format!("kind = \"file\"\nsize = \"{}B\"", block * block / 100),
+                1 => format!("kind = \"file\"\nsize = \"{}B\"", block * block / 1_000),
                 _ => {
                     let rate = ((sum as f64 * load) as u64).max(50);
                     format!("kind = \"cbr\"\nrate = \"{rate}kbit\"\nblock = \"{block}B\"")
@@ -65,7 +67,7 @@ pub(super) fn scenario() -> impl Strategy<Value = String> {
             };
             let paths: Vec<String> = paths.into_iter().map(|path| path.1).collect();
             format!(
-                "seed = {seed}\nduration = \"4s\"\nwarmup = \"{warmup}ms\"\nscheduler = \"{scheduler}\"\n\
+                "seed = {seed}\nduration = \"{duration}ms\"\nwarmup = \"{warmup}ms\"\nscheduler = \"{scheduler}\"\n\
                  [transport]\n{transport}[workload]\n{workload}\n{}",
                 paths.join("")
             )

@@ -1,0 +1,78 @@
+"""`plait bound`: bounds that no scheduler beats."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import click
+
+from plait._core import ScenarioError
+from plait.cli.options import JSON
+from plait.cli.output import console, print_json
+from plait.scenarios.bounds import Bound, bound_document
+from plait.scenarios.scenario import load
+from plait.support.tables import RULED, Content, table
+
+
+@click.command()
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Another value of the scenario, such as path.lte.rate=2Mbit; may be repeated.",
+)
+@JSON
+def bound(file: Path, changes: tuple[str, ...], as_json: bool) -> None:
+    """Print bounds of FILE's metrics that no scheduler beats, the tightest one first.
+
+    \b
+    plait bound links.toml
+    plait bound links.toml --set transport.receive_buffer=64kB
+    """  # noqa: D301  click wants the character, not its escape
+    document = bound_document(load(file, dict(map(_change, changes))))
+    if as_json:
+        print_json(document)
+        return
+    bounds = [Bound(**one) for one in document["bounds"]]
+    if not bounds:
+        click.echo("no bound: the workload is random (requests, or on and off times)")
+        return
+    rows = [[one.name, *_value(one), _note(one)] for one in bounds]
+    out = console()
+    out.print(
+        table(Content(["bound", "metric", "value", "meaning"], rows, words=(0, 1, 3)), out.width, style=RULED)
+    )
+
+
+def _change(text: str) -> tuple[str, Any]:
+    key, equals, value = text.partition("=")
+    if not key or not equals:
+        message = f"--set {text!r}: expected KEY=VALUE, such as path.lte.rate=2Mbit"
+        raise ScenarioError(message)
+    try:
+        return key, tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return key, value
+
+
+def _value(one: Bound) -> tuple[str, str]:
+    """Return the metric and its value, with a unit for people."""
+    if one.metric == "goodput_bps":
+        return "goodput", f"≤ {one.value / 1e6:.4g} Mbit/s"
+    if one.metric == "completion_time_s":
+        return "completion time", f"≥ {one.value:.4g} s"
+    return "mean block delay", f"≥ {one.value:.4g} ms"
+
+
+def _note(one: Bound) -> str:
+    if not one.valid:
+        return f"not a bound: {one.note}"
+    if one.condition is None:
+        return one.note
+    if "timeouts" in one.condition:
+        return f"if no retransmission timeout occurs: {one.note}"
+    return f"if {one.condition['delivered_share']:.0%} of the data is delivered: {one.note}"

@@ -1,0 +1,46 @@
+"""Bounds that no scheduler beats."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from plait.scenarios.scenario import AnyScenario, parsed_scenario
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A bound of a metric, or a reference beside it.
+
+    name: its name on the page of the proofs. metric: the metric, as a run's JSON has it, with dots.
+    value: the largest possible goodput, or the least possible delay or time, in the metric's unit.
+    valid: whether it is a bound; otherwise it is a reference, which runs may beat. condition: the
+    runs for which it holds; None for all, {"delivered_share": S} for those that delivered this share
+    of the written payload at least, {"timeouts": 0} for those without retransmission timeouts.
+    note: what it counts, and how loose it is known to be.
+    """
+
+    name: str
+    metric: str
+    value: float
+    valid: bool
+    condition: dict[str, float] | None
+    note: str
+
+
+def bound(scenario: AnyScenario) -> list[Bound]:
+    """Return the bounds of a scenario, the tightest valid one first.
+
+    The list is empty for requests and for random on times.
+
+    Raises:
+        ScenarioError: the scenario is not valid.
+    """
+    return [Bound(**one) for one in bound_document(scenario)["bounds"]]
+
+
+def bound_document(scenario: AnyScenario) -> dict[str, Any]:
+    """Return the bounds of a scenario as the document that `plait bound --json` prints."""
+    document: dict[str, Any] = json.loads(parsed_scenario(scenario).bounds())
+    return document

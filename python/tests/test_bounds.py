@@ -1,0 +1,66 @@
+"""Bounds in Python and on the command line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+import plait
+from plait.cli import cli
+
+LINKS = """
+duration = "3s"
+[transport]
+receive_buffer = "64kB"
+[[path]]
+name = "dsl"
+rate = "16Mbit"
+rtt = "25ms"
+[[path]]
+name = "lte"
+rate = "30Mbit"
+rtt = "60ms"
+"""
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    """Write a scenario file, and make its folder the current one."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "links.toml").write_text(LINKS)
+    return "links.toml"
+
+
+def test_no_run_beats_the_first_bound(file):
+    """A run stays below the bound, which is below the capacity."""
+    bounds = plait.bound(file)
+    assert bounds[0].valid
+    assert bounds[0].metric == "goodput_bps"
+    assert plait.run(file, "lowest-rtt").metrics["goodput_bps"] <= bounds[0].value <= 46e6
+    values = [one.value for one in bounds if one.valid]
+    assert values == sorted(values)
+
+
+def test_the_command_prints_what_python_returns(file):
+    """The document has the same bounds; a larger buffer gives a larger one."""
+    document = json.loads(CliRunner().invoke(cli, ["bound", file, "--json"]).output)
+    assert document["scenario"] == "links"
+    assert document["bounds"] == [vars(one) for one in plait.bound(file)]
+    changed = CliRunner().invoke(cli, ["bound", file, "--set", "transport.receive_buffer=6MB", "--json"])
+    assert json.loads(changed.output)["bounds"][0]["value"] > document["bounds"][0]["value"]
+
+
+def test_the_table_names_metric_and_unit(file):
+    """People get units, and a reference is marked as such."""
+    text = CliRunner().invoke(cli, ["bound", file], env={"COLUMNS": "100"}).output
+    assert "L1" in text
+    assert "Mbit/s" in text
+    assert "not a bound" in text
+
+
+def test_a_change_without_a_value_is_an_error(file):
+    """The message names the option and its form."""
+    result = CliRunner().invoke(cli, ["bound", file, "--set", "duration"])
+    assert "expected KEY=VALUE" in str(result.exception)
