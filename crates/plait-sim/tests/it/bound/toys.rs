@@ -250,5 +250,6 @@ fn bounds_of_windows_never_pass_the_optimum() {
     }
     let median = median(looseness);
     println!("windows: median looseness {median:.4}");
-    assert!(median <= 0.05, "{median}");
+    // Looser than for blocks: the bound lets every interval use both of its windows.
+    assert!(median <= 0.1, "{median}");
 }
