@@ -61,11 +61,12 @@ def _change(text: str) -> tuple[str, Any]:
 
 def _value(one: Bound) -> tuple[str, str]:
     """Return the metric and its value, with a unit for people."""
+    most, least = ("≤ ", "≥ ") if one.valid else ("", "")
     if one.metric == "goodput_bps":
-        return "goodput", f"≤ {one.value / 1e6:.4g} Mbit/s"
+        return "goodput", f"{most}{one.value / 1e6:.4g} Mbit/s"
     if one.metric == "completion_time_s":
-        return "completion time", f"≥ {one.value:.4g} s"
-    return "mean block delay", f"≥ {one.value:.4g} ms"
+        return "completion time", f"{least}{one.value:.4g} s"
+    return "mean block delay", f"{least}{one.value:.4g} ms"
 
 
 def _note(one: Bound) -> str:

@@ -71,7 +71,7 @@ pub(super) fn bounds(transfer: &Transfer<'_>, window: &Window) -> Vec<Bound> {
         least = least.min(intervals(transfer, window, &loops, (time, full)));
     }
     let note = if window.ends {
-        "the window from the oldest missing byte on, and one round trip per window. Within 17 % of the optimum on \
+        "the window from the oldest missing byte on, and one round trip per window. Within 24 % of the optimum on \
          small instances; schedulers reached 40 to 80 % of it with small windows, as congestion control adds its own."
     } else {
         "the window as credit of all data on its way, for runs without timeouts. Data that waits at the receiver \
