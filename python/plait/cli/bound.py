@@ -41,7 +41,7 @@ def bound(file: Path, changes: tuple[str, ...], as_json: bool) -> None:
     if not bounds:
         click.echo("no bound: the workload is random (requests, or on and off times)")
         return
-    rows = [[one.name, *_value(one), _note(one)] for one in bounds]
+    rows = [[one.name, *_value(one), one.note] for one in bounds]
     out = console()
     out.print(
         table(Content(["bound", "metric", "value", "meaning"], rows, words=(0, 1, 3)), out.width, style=RULED)
@@ -60,20 +60,10 @@ def _change(text: str) -> tuple[str, Any]:
 
 
 def _value(one: Bound) -> tuple[str, str]:
-    """Return the metric and its value, with a unit for people."""
+    """Return the metric and its value, with a unit for people. Only a valid bound has a sign."""
     most, least = ("≤ ", "≥ ") if one.valid else ("", "")
     if one.metric == "goodput_bps":
         return "goodput", f"{most}{one.value / 1e6:.4g} Mbit/s"
     if one.metric == "completion_time_s":
         return "completion time", f"{least}{one.value:.4g} s"
     return "mean block delay", f"{least}{one.value:.4g} ms"
-
-
-def _note(one: Bound) -> str:
-    if not one.valid:
-        return f"not a bound: {one.note}"
-    if one.condition is None:
-        return one.note
-    if "timeouts" in one.condition:
-        return f"if no retransmission timeout occurs: {one.note}"
-    return f"if {one.condition['delivered_share']:.0%} of the data is delivered: {one.note}"

@@ -15,17 +15,15 @@ class Bound:
 
     name: its name on the page of the proofs. metric: the metric, as a run's JSON has it, with dots.
     value: the largest possible goodput, or the least possible delay or time, in the metric's unit.
-    valid: whether it is a bound; otherwise it is a reference, which runs may beat. condition: the
-    runs for which it holds; None for all, {"delivered_share": S} for those that delivered this share
-    of the written payload at least, {"timeouts": 0} for those without retransmission timeouts.
-    note: what it counts, and how loose it is known to be.
+    valid: whether it holds for every run. Otherwise the note names the runs for which it holds, or
+    says that it is only a reference. note: what limits the metric, and how loose the bound is known
+    to be.
     """
 
     name: str
     metric: str
     value: float
     valid: bool
-    condition: dict[str, float] | None
     note: str
 
 

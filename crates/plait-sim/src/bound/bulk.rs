@@ -3,7 +3,7 @@
 use super::envelope::{WaysBack, envelopes};
 use super::network::Network;
 use super::window::{Window, bounds as of_window};
-use super::{Bound, Condition, loss};
+use super::{Bound, GOODPUT, Runs, loss};
 use crate::application::Bulk;
 use crate::scenario::Scenario;
 
@@ -19,15 +19,19 @@ pub(super) struct Transfer<'a> {
     pub(super) paths: Vec<f64>,
     /// The most payload that waits at the receiver when the measurement begins.
     pub(super) waiting: f64,
+    /// Whether all its packets are full.
+    pub(super) full: bool,
+    /// The smallest packet with data, in bytes.
+    pub(super) smallest: f64,
 }
 
 impl Transfer<'_> {
     /// A bound from an amount of payload.
-    pub(super) fn bound(&self, name: &'static str, payload: f64, condition: Condition, note: &str) -> Bound {
+    pub(super) fn bound(&self, name: &'static str, payload: f64, note: &'static str) -> Bound {
         let measured = (self.network.end - self.scenario.warmup.as_nanos()) as f64 / 1e9;
         // A part in 10⁹ covers the rounding of sums.
         let value = payload * 8.0 / measured * (1.0 + 1e-9);
-        Bound { name, metric: "goodput_bps", value, valid: true, condition, note: note.to_owned() }
+        Bound { name, metric: GOODPUT, value, runs: Runs::All, note }
     }
 }
 
@@ -44,19 +48,18 @@ pub(super) fn bounds(scenario: &Scenario, network: &Network<'_>, bulk: &Bulk) ->
     } else {
         0.0
     };
-    let transfer = Transfer { scenario, network, start, since, paths, waiting };
+    let full = super::has_full_segments(scenario);
+    let smallest = if full { network.sizes.full } else { network.sizes.headers + 1.0 };
+    let transfer = Transfer { scenario, network, start, since, paths, waiting, full, smallest };
     let mut bounds = of_window(&transfer, &window);
     if since == start {
         let back = WaysBack::new(scenario, network.end);
-        let full = super::has_full_segments(scenario);
-        let smallest = if full { network.sizes.full } else { network.sizes.headers + 1.0 };
         let slow = envelopes(scenario, network, &back, start, smallest);
         let from: Vec<u64> = slow.iter().map(|path| path.begins).collect();
         let payload = network.payload(&from, network.end, Some(&slow));
         bounds.push(transfer.bound(
             "L2a",
             payload,
-            Condition::None,
             "links, handshakes, and windows that double per round trip. Loose in the steady state, where losses and \
              congestion avoidance decide.",
         ));
@@ -65,9 +68,7 @@ pub(super) fn bounds(scenario: &Scenario, network: &Network<'_>, bulk: &Bulk) ->
     bounds.push(transfer.bound(
         "L0",
         sum + waiting,
-        Condition::None,
         "links alone. Congestion control leaves a part of it unused, most where queues are short or losses frequent.",
     ));
-    bounds.sort_by(|one, other| other.valid.cmp(&one.valid).then(one.value.total_cmp(&other.value)));
     bounds
 }

@@ -9,7 +9,7 @@ const MOST_OUTAGES: usize = 200_000;
 /// The share of sums that covers their rounding.
 const ROUNDING: f64 = 1e-14;
 
-/// Bytes that a link can send by a time, whatever it is given. Times are in nanoseconds.
+/// The most bytes that a link can send by a time. Times are in nanoseconds.
 pub(super) struct Curve<'a> {
     rates: Rates<'a>,
     outages: Vec<Outage>,

@@ -68,6 +68,7 @@ pub(super) fn envelopes(
 ) -> Vec<Envelope> {
     let options = &scenario.transport;
     let is_sctp = matches!(options.own, OwnOptions::CmtSctp(_));
+    let is_quic = matches!(options.own, OwnOptions::Mpquic(_));
     let begins = beginnings(scenario, network, back, start);
     let (payload, counted) = (network.sizes.payload, options.counted_packet());
     // After a loss, SCTP and BBR keep four segments, the others two.
@@ -81,12 +82,16 @@ pub(super) fn envelopes(
         let back = if is_sctp { back.shortest() } else { back.acknowledgements[path] };
         let forward = network.quickest(path, smallest);
         let round = forward + back;
-        // Timeouts before the first sample send up to two packets each, and double.
-        let initial = options.rto_initial.as_nanos();
-        let early = if initial < round {
-            2.0 * ((round as f64 / initial as f64 + 1.0).log2().ceil() + 1.0)
+        // A timer that is shorter than a round trip doubles until it is longer. It sends up to two
+        // packets each time. A first sample of small packets may leave it short.
+        let timer = if options.profile() == Profile::Linux || is_quic {
+            options.rto_initial
         } else {
-            0.0
+            options.rto_initial.min(options.rto_min)
+        };
+        let early = match timer.as_nanos() {
+            timer if timer < round => 2.0 * ((round as f64 / timer as f64 + 1.0).log2().ceil() + 1.0),
+            _ => 0.0,
         };
         Envelope { begins: begins[path], forward, round, window: (window + early) * payload }
     };

@@ -2,7 +2,7 @@
 
 use super::envelope::{WaysBack, envelopes};
 use super::network::{Demand, Network};
-use super::{Bound, Condition};
+use super::{Bound, COMPLETION, Runs};
 use crate::application::File;
 use crate::scenario::Scenario;
 
@@ -25,13 +25,12 @@ pub(super) fn bounds(scenario: &Scenario, network: &Network<'_>, file: &File) ->
     let slow = envelopes(scenario, network, &back, start, smallest);
     let from: Vec<u64> = slow.iter().map(|path| path.begins).collect();
     let windows = network.earliest(&from, demand, Some(&slow), limits);
-    let bound = |name, nanos: u64, note: &str| Bound {
+    let bound = |name, nanos: u64, note| Bound {
         name,
-        metric: "completion_time_s",
+        metric: COMPLETION,
         value: nanos as f64 / 1e9,
-        valid: true,
-        condition: Condition::None,
-        note: note.to_owned(),
+        runs: Runs::All,
+        note,
     };
     vec![
         bound(

@@ -25,8 +25,10 @@ struct Split {
 /// of a block.
 pub(super) fn long_run(scenario: &Scenario, network: &Network<'_>, blocks: &Blocks, alone: f64) -> f64 {
     let last = blocks.written(blocks.count - 1) as f64;
-    let (begin, end) = (scenario.warmup.as_nanos() as f64, network.end as f64);
-    if !network.is_steady() || last + 2.0 * blocks.interval() < end || begin >= last {
+    let begin = scenario.warmup.as_nanos().max(blocks.written(0)) as f64;
+    let end = network.end as f64;
+    // Blocks are written until the end, but for the rounding of times.
+    if !network.is_steady() || last + blocks.interval() + 1.0 < end || begin >= last {
         return 0.0;
     }
     let splits = splits(network).into_iter().map(|split| mean(&split, blocks, alone, (begin, end)));
@@ -51,7 +53,7 @@ fn splits(network: &Network<'_>) -> Vec<Split> {
 fn mean(split: &Split, blocks: &Blocks, alone: f64, (begin, end): (f64, f64)) -> f64 {
     let (interval, time) = (blocks.interval(), end - begin);
     let count = blocks.count as f64;
-    let earlier = (begin / interval).ceil() + 1.0;
+    let earlier = ((begin - blocks.written(0) as f64) / interval).ceil() + 1.0;
     let needed = (count * MOST).floor() * blocks.bytes - earlier * blocks.bytes;
     let share = ((needed / time - split.fast_rate) / split.slow_rate).min(1.0);
     if share <= 0.0 {

@@ -1,7 +1,7 @@
 //! L3: the losses of a run are known, as each packet that a wire accepts has the next draw.
 
+use super::Bound;
 use super::bulk::Transfer;
-use super::{Bound, Condition, has_full_segments};
 use crate::link::loss::Losses;
 use crate::link::{LinkConfig, Loss, Outages};
 use crate::scenario::{FlowRoute, OwnOptions, Scenario};
@@ -11,9 +11,7 @@ const MOST_DRAWS: f64 = 5e6;
 
 /// L3, if a path has losses of its own, and all packets with data are full.
 pub(super) fn bound(transfer: &Transfer<'_>) -> Option<Bound> {
-    if !has_full_segments(transfer.scenario)
-        || matches!(transfer.scenario.transport.own, OwnOptions::Mpquic(_))
-    {
+    if !transfer.full || matches!(transfer.scenario.transport.own, OwnOptions::Mpquic(_)) {
         return None;
     }
     let thinned: Vec<Option<f64>> = (0..transfer.paths.len()).map(|path| thinned(transfer, path)).collect();
@@ -25,7 +23,6 @@ pub(super) fn bound(transfer: &Transfer<'_>) -> Option<Bound> {
     Some(transfer.bound(
         "L3",
         sum + transfer.waiting,
-        Condition::None,
         "links, and the very losses of this seed. Congestion control reacts to losses, so it is loose where they are \
          frequent.",
     ))

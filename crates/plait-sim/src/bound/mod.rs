@@ -30,6 +30,11 @@ use crate::scenario::{Profile, Scenario, Workload};
 use network::Network;
 use serde_json::{Value, json};
 
+/// Metrics, as a run's JSON has them.
+const GOODPUT: &str = "goodput_bps";
+const COMPLETION: &str = "completion_time_s";
+const BLOCK_DELAY: &str = "block_delay_ms.mean";
+
 /// A bound of a metric, or a reference beside it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bound {
@@ -39,70 +44,71 @@ pub struct Bound {
     pub metric: &'static str,
     /// The largest possible goodput, or the least possible delay or time, in the metric's unit.
     pub value: f64,
-    /// Whether it is a bound. Otherwise it is a reference, which runs may beat.
-    pub valid: bool,
     /// The runs for which it holds.
-    pub condition: Condition,
-    /// What it counts, and how loose it is known to be.
-    pub note: String,
+    pub runs: Runs,
+    /// What limits the metric, and how loose the bound is known to be.
+    pub note: &'static str,
 }
 
 /// The runs for which a bound holds.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Condition {
+pub enum Runs {
     /// All.
-    None,
+    All,
     /// Those that delivered this share of the written payload at least.
     Delivered(f64),
-    /// Those without retransmission timeouts.
-    NoTimeouts,
+    /// Those without retransmissions.
+    WithoutRetransmissions,
+    /// None in particular: the value is only a reference, which runs may beat.
+    Reference,
 }
 
 impl Bound {
+    /// Whether it holds for every run.
+    pub fn is_valid(&self) -> bool {
+        self.runs == Runs::All
+    }
+
     /// Whether the metric is better if it is larger.
     pub fn is_upper(&self) -> bool {
-        self.metric == "goodput_bps"
+        self.metric == GOODPUT
     }
 
     /// Whether the bound holds for a run with these metrics.
     pub fn holds_for(&self, metrics: &Metrics) -> bool {
-        match self.condition {
-            Condition::None => true,
-            Condition::Delivered(share) => metrics.undelivered_bytes.is_some_and(|left| {
+        match self.runs {
+            Runs::All => true,
+            Runs::Delivered(share) => metrics.undelivered_bytes.is_some_and(|left| {
                 let delivered = metrics.delivered_bytes as f64;
                 delivered >= share * (delivered + left as f64)
             }),
-            Condition::NoTimeouts => metrics.counters.timeouts == Some(0),
+            Runs::WithoutRetransmissions => metrics.retransmissions == 0,
+            Runs::Reference => false,
         }
     }
 
     /// The run's value of the bound's metric.
     pub fn measured(&self, metrics: &Metrics) -> Option<f64> {
         match self.metric {
-            "goodput_bps" => Some(metrics.goodput_bps),
-            "completion_time_s" => metrics.completion_time_s,
+            GOODPUT => Some(metrics.goodput_bps),
+            COMPLETION => metrics.completion_time_s,
             _ => metrics.block_delay_ms.map(|delay| delay.mean),
         }
     }
 
     fn to_json(&self) -> Value {
-        let condition = match self.condition {
-            Condition::None => Value::Null,
-            Condition::Delivered(share) => json!({ "delivered_share": share }),
-            Condition::NoTimeouts => json!({ "timeouts": 0 }),
-        };
         json!({
             "name": self.name,
             "metric": self.metric,
             "value": self.value,
-            "valid": self.valid,
-            "condition": condition,
+            "valid": self.is_valid(),
             "note": self.note,
         })
     }
 }
 
-/// The bounds of a scenario, the tightest one first; none for requests, whose sizes are random.
+/// The bounds of a scenario, the tightest valid one first; none for requests and for random on
+/// times.
 pub fn bounds(scenario: &Scenario) -> Vec<Bound> {
     let network = Network::new(scenario);
     let mut bounds = match &scenario.workload {
@@ -112,6 +118,10 @@ pub fn bounds(scenario: &Scenario) -> Vec<Bound> {
         Workload::OnOff(_) | Workload::RequestResponse(_) => Vec::new(),
     };
     bounds.retain(|bound| bound.value.is_finite());
+    let tightness = |bound: &Bound| if bound.is_upper() { -bound.value } else { bound.value };
+    bounds.sort_by(|one, other| {
+        (other.is_valid().cmp(&one.is_valid())).then(tightness(other).total_cmp(&tightness(one)))
+    });
     bounds
 }
 

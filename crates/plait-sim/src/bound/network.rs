@@ -275,6 +275,6 @@ impl<'a> Network<'a> {
 fn total(paths: &[f64], shared: impl Iterator<Item = (Vec<bool>, f64)>) -> f64 {
     let sum = paths.iter().sum::<f64>();
     let shared: Vec<(Vec<bool>, f64)> = shared.collect();
-    // The limits of paths over a link that others use may be infinite; the link's limit is not.
+    // The share covers the rounding of the simplex method.
     if shared.is_empty() { sum } else { sum.min(most(paths, &shared) * (1.0 + 1e-12) + 1e-6) }
 }

@@ -1,6 +1,6 @@
 //! Bounds worked by hand. A packet of 1500 bytes takes 1 ms at 12 Mbit/s.
 
-use super::{Bound, Condition, bounds};
+use super::{Bound, Runs, bounds};
 use crate::scenario::Scenario;
 use std::path::Path;
 
@@ -66,7 +66,30 @@ fn a_window_passes_once_per_round_trip() {
     let bounds = found(&format!("duration = \"21s\"\n{transport}{}", path("12Mbit", "20ms", "")));
     let round = 0.021 + 52.0 * 8.0 / 12e6;
     close(value(&bounds, "L1"), (21.0_f64 / round).ceil() * 14_280.0 * 8.0 / 21.0);
-    assert_eq!((bounds[0].name, bounds[0].condition), ("L1", Condition::None));
+    assert_eq!((bounds[0].name, bounds[0].runs), ("L1", Runs::All));
+}
+
+#[test]
+fn a_credit_passes_once_per_round_trip_and_per_timeout() {
+    // Ten chunks and one that exceeds the credit, per 20 ms, 1 ms of serialization, and the
+    // acknowledgement of 32 bytes. A timeout per second may free a credit.
+    let transport = "[transport]\nprotocol = \"cmt-sctp\"\nreceive_buffer = \"14680B\"\n";
+    let text = |warmup| {
+        let paths = path("12Mbit", "20ms", "");
+        found(&format!("duration = \"21s\"\nwarmup = \"{warmup}\"\n{transport}{paths}"))
+    };
+    let bounds = text("0s");
+    let round = 0.021 + 32.0 * 8.0 / 12e6;
+    let windows = 21.0 / round + 1.0 + (21.0 + 1.0);
+    close(value(&bounds, "L1"), windows * 11.0 * 1452.0 * 8.0 / 21.0);
+    // Without retransmissions there are no timeouts.
+    close(value(&bounds, "L1-credit"), (21.0 / round + 1.0) * 11.0 * 1452.0 * 8.0 / 21.0);
+    let credit = bounds.iter().find(|bound| bound.name == "L1-credit").expect("a bound");
+    assert_eq!((credit.runs, credit.is_valid()), (Runs::WithoutRetransmissions, false));
+    // Data that was lost in a warm-up may arrive after it, beyond the window.
+    let bounds = text("7s");
+    close(value(&bounds, "L1"), windows * 11.0 * 1452.0 * 8.0 / 14.0);
+    assert!(value(&bounds, "L1-credit").is_nan());
 }
 
 #[test]
@@ -94,7 +117,22 @@ fn in_overload_of_all_paths_later_blocks_wait_longer() {
     let bounds = found(&format!("duration = \"100ms\"\n{STANDARD}{blocks}{}", path("12Mbit", "20ms", "")));
     close(value(&bounds, "L0"), 12.0);
     close(value(&bounds, "L0-joint"), 12.0 + 98.0 / 2.0);
-    assert_eq!(bounds[0].condition, Condition::Delivered(0.99));
+    assert_eq!((bounds[0].name, bounds[0].runs), ("L0", Runs::All));
+    assert_eq!((bounds[1].name, bounds[1].runs), ("L0-joint", Runs::Delivered(0.99)));
+}
+
+#[test]
+fn blocks_that_begin_late_wait_as_long() {
+    // The fast path carries ten packets of twelve.
+    let joint = |start: &str, duration: &str| {
+        let blocks = format!(
+            "[workload]\nkind = \"cbr\"\nrate = \"13708800bit\"\nblock = \"1428B\"\nstart = \"{start}\"\n"
+        );
+        let paths = path("12Mbit", "20ms", "") + &path("12Mbit", "400ms", "");
+        value(&found(&format!("duration = \"{duration}\"\n{STANDARD}{blocks}{paths}")), "L0-joint")
+    };
+    let (early, late) = (joint("0s", "20s"), joint("30s", "50s"));
+    assert!(early > 20.0 && (late / early - 1.0).abs() < 0.02, "{early}, {late}");
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn check(text: &str, closest: &Mutex<Closest>) -> Result<(), String> {
         return Ok(());
     }
     let Ok(result) = common::try_run(&scenario, &RecordOptions::default()) else { return Ok(()) };
-    for bound in bounds.iter().filter(|bound| bound.valid && bound.holds_for(&result.metrics)) {
+    for bound in bounds.iter().filter(|bound| bound.holds_for(&result.metrics)) {
         let Some(value) = bound.measured(&result.metrics).filter(|value| *value > 0.0) else { continue };
         let ratio = ratio(bound, value);
         let mut closest = closest.lock().expect("no panic");
