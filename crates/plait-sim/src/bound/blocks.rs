@@ -148,6 +148,7 @@ fn varying(network: &Network<'_>, blocks: &Blocks, single: Demand) -> Vec<Group>
     let firsts: Vec<u64> = (0..blocks.count).step_by(stride as usize).collect();
     let sparse = firsts.len().div_ceil(JOINT_SEARCHES);
     let mut groups: Vec<Group> = Vec::with_capacity(firsts.len());
+    let floor = network.least_time(blocks.bytes);
     let mut arrival = 0;
     for (place, &first) in firsts.iter().enumerate() {
         let written = blocks.written(first);
@@ -166,13 +167,21 @@ fn varying(network: &Network<'_>, blocks: &Blocks, single: Demand) -> Vec<Group>
             back *= 2;
         }
         let count = stride.min(blocks.count - first);
-        // The last block of the group may arrive at the same time.
+        // All blocks of the group may arrive at the same time, but for the least time of each.
         let last = blocks.written(first + count - 1);
-        let delay = arrival.saturating_sub(written) as f64 - (last - written) as f64 / 2.0;
-        let each = arrival.saturating_sub(last) as f64;
-        groups.push(Group { count, delay: delay.max(0.0), each, written: (written, last) });
+        let delay = falling_mean(arrival.saturating_sub(written) as f64, (last - written) as f64, floor);
+        let each = floor.max(arrival.saturating_sub(last) as f64);
+        groups.push(Group { count, delay, each, written: (written, last) });
     }
     groups
+}
+
+/// The mean of the larger one of `start` − x and `floor`, for x up to `span`. The mean of equal steps
+/// is not smaller, as the function is convex.
+fn falling_mean(start: f64, span: f64, floor: f64) -> f64 {
+    let above = start - floor;
+    let falls = above.clamp(0.0, span);
+    if span > 0.0 { floor + falls * (above - falls / 2.0) / span } else { start.max(floor) }
 }
 
 /// The least mean delay of blocks that were delivered from the end of the warm-up on. These are
@@ -217,6 +226,14 @@ fn mean_from(groups: &[Group], first: usize, needed: u64, warmup: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mean_falls_to_its_floor() {
+        assert_eq!(falling_mean(50.0, 20.0, 10.0), 40.0);
+        assert_eq!(falling_mean(30.0, 40.0, 10.0), 15.0);
+        assert_eq!(falling_mean(5.0, 40.0, 10.0), 10.0);
+        assert_eq!((falling_mean(50.0, 0.0, 10.0), falling_mean(5.0, 0.0, 10.0)), (50.0, 10.0));
+    }
 
     #[test]
     fn a_row_may_begin_with_the_last_block_of_a_group() {

@@ -93,6 +93,28 @@ impl<'a> Network<'a> {
         peaks.fold(f64::INFINITY, f64::min) * self.payload_share()
     }
 
+    /// The shortest time in which `payload` bytes can arrive at any time of the run: all links have
+    /// their highest rate and their shortest delay.
+    pub(super) fn least_time(&self, payload: f64) -> f64 {
+        let paths = 0..self.routes.len();
+        let mut paths: Vec<(f64, f64)> =
+            paths.map(|path| (self.quickest(path, 0.0) as f64, self.peak(path))).collect();
+        paths.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let (mut least, mut rate, mut delayed) = (f64::INFINITY, 0.0, 0.0);
+        for (delay, peak) in paths {
+            // The paths so far, of which each starts after its delay. A rate may be infinite.
+            if delay >= least {
+                break;
+            }
+            if peak.is_infinite() {
+                return delay;
+            }
+            (rate, delayed) = (rate + peak, delayed + peak * delay);
+            least = (payload + delayed) / rate;
+        }
+        least
+    }
+
     /// The payload's share of a full packet.
     pub(super) fn payload_share(&self) -> f64 {
         self.sizes.payload / self.sizes.full
@@ -273,8 +295,30 @@ impl<'a> Network<'a> {
 
 /// The largest sum over paths with limits of their own and limits of shared links.
 fn total(paths: &[f64], shared: impl Iterator<Item = (Vec<bool>, f64)>) -> f64 {
-    let sum = paths.iter().sum::<f64>();
     let shared: Vec<(Vec<bool>, f64)> = shared.collect();
-    // The share covers the rounding of the simplex method.
-    if shared.is_empty() { sum } else { sum.min(most(paths, &shared) * (1.0 + 1e-12) + 1e-6) }
+    let sum_of = |wanted: &dyn Fn(usize) -> bool| -> f64 {
+        paths.iter().enumerate().filter(|(path, _)| wanted(*path)).map(|(_, limit)| limit).sum()
+    };
+    let links_of = |path: usize| shared.iter().filter(|(users, _)| users[path]).count();
+    if (0..paths.len()).any(|path| links_of(path) > 1) {
+        // The share covers the rounding of the simplex method.
+        return sum_of(&|_| true).min(most(paths, &shared) * (1.0 + 1e-12) + 1e-6);
+    }
+    // Each path has one shared link at most, so links limit the sums of their own users.
+    let alone = sum_of(&|path| links_of(path) == 0);
+    shared.iter().fold(alone, |sum, (users, limit)| sum + sum_of(&|path| users[path]).min(*limit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{most, total};
+
+    #[test]
+    fn links_without_common_paths_need_no_linear_program() {
+        let paths = [4.0, 5.0, 6.0, 7.0, 1.0];
+        let shared =
+            vec![(vec![true, true, false, false, false], 8.0), (vec![false, false, true, true, false], 20.0)];
+        assert_eq!(total(&paths, shared.clone().into_iter()), 8.0 + 13.0 + 1.0);
+        assert!((most(&paths, &shared) - 22.0).abs() < 1e-9);
+    }
 }

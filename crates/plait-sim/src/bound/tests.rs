@@ -152,6 +152,16 @@ fn an_outage_delays_the_blocks_within_it() {
 }
 
 #[test]
+fn each_of_many_blocks_takes_the_least_time() {
+    // 90,000 blocks of a packet, in groups of 45: 10 ms and 1 ms at 12 Mbit/s, never less.
+    let blocks = "[workload]\nkind = \"cbr\"\nrate = \"3427200bit\"\nblock = \"1428B\"\n";
+    let slower = "rate_steps = [{ at = \"2s\", rate = \"6Mbit\" }]\nrepeat = \"4s\"\n";
+    let bounds = found(&format!("duration = \"300s\"\n{STANDARD}{blocks}{}", path("12Mbit", "20ms", slower)));
+    let least = value(&bounds, "L0");
+    assert!((10.99..11.01).contains(&least), "{least}");
+}
+
+#[test]
 fn random_workloads_have_no_bound() {
     let workload = "[workload]\nkind = \"request-response\"\nrequest = \"100B\"\nresponse = \"1kB\"\n";
     assert_eq!(found(&format!("{workload}{}", path("12Mbit", "20ms", ""))), []);
