@@ -47,9 +47,21 @@ def test_the_command_prints_what_python_returns(file):
     """The document has the same bounds; a larger buffer gives a larger one."""
     document = json.loads(CliRunner().invoke(cli, ["bound", file, "--json"]).output)
     assert document["scenario"] == "links"
+    assert set(document["bounds"][0]) == {"name", "metric", "value", "valid", "note"}
     assert document["bounds"] == [vars(one) for one in plait.bound(file)]
     changed = CliRunner().invoke(cli, ["bound", file, "--set", "transport.receive_buffer=6MB", "--json"])
     assert json.loads(changed.output)["bounds"][0]["value"] > document["bounds"][0]["value"]
+
+
+def test_a_bound_of_some_runs_is_not_valid(tmp_path):
+    """A run that delivers little may have a small mean delay. The note names the runs."""
+    file = tmp_path / "blocks.toml"
+    file.write_text(LINKS + '[workload]\nkind = "cbr"\nrate = "30Mbit"\nblock = "5kB"\n')
+    bounds = {one.name: one for one in plait.bound(file)}
+    assert bounds["L0"].valid
+    assert bounds["L0-joint"].value > bounds["L0"].value
+    assert not bounds["L0-joint"].valid
+    assert "99 %" in bounds["L0-joint"].note
 
 
 def test_the_table_names_metric_and_unit(file):

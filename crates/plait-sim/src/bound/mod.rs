@@ -46,7 +46,7 @@ pub struct Bound {
     pub value: f64,
     /// The runs for which it holds.
     pub runs: Runs,
-    /// What limits the metric, and how loose the bound is known to be.
+    /// The limits that it counts, and its known looseness.
     pub note: &'static str,
 }
 
