@@ -57,7 +57,7 @@ pub enum Runs {
     All,
     /// Those that delivered this share of the written payload at least.
     Delivered(f64),
-    /// Those without retransmissions.
+    /// Those without retransmissions and timeouts.
     WithoutRetransmissions,
     /// None in particular: the value is only a reference, which runs may beat.
     Reference,
@@ -82,7 +82,9 @@ impl Bound {
                 let delivered = metrics.delivered_bytes as f64;
                 delivered >= share * (delivered + left as f64)
             }),
-            Runs::WithoutRetransmissions => metrics.retransmissions == 0,
+            Runs::WithoutRetransmissions => {
+                metrics.retransmissions == 0 && metrics.counters.timeouts == Some(0)
+            }
             Runs::Reference => false,
         }
     }

@@ -82,7 +82,6 @@ fn a_credit_passes_once_per_round_trip_and_per_timeout() {
     let round = 0.021 + 32.0 * 8.0 / 12e6;
     let windows = 21.0 / round + 1.0 + (21.0 + 1.0);
     close(value(&bounds, "L1"), windows * 11.0 * 1452.0 * 8.0 / 21.0);
-    // Without retransmissions there are no timeouts.
     close(value(&bounds, "L1-credit"), (21.0 / round + 1.0) * 11.0 * 1452.0 * 8.0 / 21.0);
     let credit = bounds.iter().find(|bound| bound.name == "L1-credit").expect("a bound");
     assert_eq!((credit.runs, credit.is_valid()), (Runs::WithoutRetransmissions, false));

@@ -89,7 +89,7 @@ fn credits(transfer: &Transfer<'_>, window: &Window, loops: &[Loop], shares: f64
                 narrows the window further.";
     let mut bounds = vec![transfer.bound("L1", most, note)];
     if transfer.since == transfer.start {
-        let note = "for runs without retransmissions: the window as credit for all data on its way, which long \
+        let note = "for runs without retransmissions and timeouts: the window as credit for all data on its way, which long \
                     round trips use longer.";
         let bound = transfer.bound("L1-credit", shares, note);
         bounds.push(Bound { runs: Runs::WithoutRetransmissions, ..bound });
