@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
 
 import plait
 from plait.cli import cli
+from plait.results.benefit import against_bound
 
 LINKS = """
 duration = "3s"
@@ -76,3 +78,22 @@ def test_a_change_without_a_value_is_an_error(file):
     """The message names the option and its form."""
     result = CliRunner().invoke(cli, ["bound", file, "--set", "duration"])
     assert "expected KEY=VALUE" in str(result.exception)
+
+
+def test_comparisons_show_the_distance_from_the_bound(file):
+    """A run's percentage follows from the two values; several seeds have its mean."""
+    result = plait.run(file, "lowest-rtt")
+    percent = (result.metrics["goodput_bps"] / plait.bound(file)[0].value - 1) * 100
+    assert percent < 0
+    assert against_bound(result) == pytest.approx({"goodput_bps": percent})
+    once = CliRunner().invoke(cli, ["compare", file, "--schedulers", "lowest-rtt"]).output
+    assert re.search(rf"goodput against its bound \(%\) +│ +−{-percent:.1f} ", once)
+    several = CliRunner().invoke(cli, ["compare", file, "--schedulers", "lowest-rtt", "--seeds", "2"]).output
+    assert re.search(r"goodput against its bound \(%\) +│ +−\d", several)
+
+
+def test_only_runs_of_the_simulator_are_held_against_bounds(file):
+    """A real connection has other packets than the bound assumes."""
+    scenario = plait.load(file, {"transport.protocol": "mpquic", "duration": "200ms"})
+    assert against_bound(plait.run(scenario, "lowest-rtt"))
+    assert against_bound(plait.run(scenario, "lowest-rtt", engine="quic")) == {}

@@ -22,8 +22,8 @@ from plait.engines.names import EngineName
 from plait.results.benefit import AgainstAlone
 from plait.results.metrics import CLOSE, direction, meant, metric, names_of
 from plait.results.result import Comparison, Result
-from plait.results.summary import METRICS, PATH_METRICS, Row, heading, written, written_interval
-from plait.results.wording import Wording
+from plait.results.summary import METRICS, PATH_METRICS, Row, bound_rows, heading, written, written_interval
+from plait.results.wording import PERCENT, Wording
 from plait.runs.experiment import grid
 from plait.runs.run import run_tasks
 from plait.scenarios.repetition import identical_note
@@ -35,7 +35,6 @@ from plait.support.tables import NONE
 
 FEW = 3
 """Seeds below which intervals are not reliable."""
-PERCENT = Wording("", "%", 1.0, 1, signed=True)
 BENEFIT = Wording("", "", 1.0, 2)
 
 
@@ -166,7 +165,10 @@ class Repeated(Sequence[Comparison]):
             Row(heading(name), [_cell(name, one) for one in found], self.best(name))
             for name in self.known()
             for found in [self.estimate(name)]
-        ]
+        ] + bound_rows(
+            [[one[place] for one in self.counted] for place in range(len(self.schedulers))],
+            lambda values: _in(PERCENT, mean(values)),
+        )
 
     def path_rows(self) -> list[tuple[str, list[Row]]]:
         """Return the rows of each path, with its name."""

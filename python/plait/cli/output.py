@@ -61,6 +61,7 @@ blocking time: arrival to in-order delivery
 receive buffer: packets that wait there for an earlier one
 aggregation benefit: against capacities; 0 = the best path full, 1 = all paths full, −1 = nothing
 throughput of a path: payload of first arrivals
+against its bound: percent above a limit that no scheduler passes (plait bound); the limit may be out of reach
 """.strip()
 
 

@@ -1,4 +1,4 @@
-"""The gain of a connection over several paths, against their capacities or each path alone.
+"""The gain of a connection over several paths, against capacities, each path alone or a bound.
 
 Kaspar's aggregation benefit needs the rate of each path. With capacities (the metric
 `aggregation_benefit`), zero is a full best path, which a connection over it alone need not reach.
@@ -10,6 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from plait._core import ScenarioError
+from plait.results.metrics import metric_if_known
+from plait.scenarios.bounds import tightest
+
+if TYPE_CHECKING:
+    from plait.results.result import Result
 
 
 def aggregation_benefit(goodput: float, single: Sequence[float]) -> float:
@@ -60,3 +68,23 @@ class AgainstAlone:
             "gain_percent": self.gain_percent,
             "aggregation_benefit": self.benefit,
         }
+
+
+def against_bound(result: Result) -> dict[str, float]:
+    """Return the percentages of metrics above their bounds, by name; goodput is below, so negative.
+
+    Only runs of the simulator have values, because the bounds follow its transports. A run whose
+    trace is no longer there has none.
+    """
+    if result.scenario_json is None or result.data["engine"] != "sim":
+        return {}
+    try:
+        bounds = tightest(result.scenario_json)
+    except ScenarioError:
+        return {}
+    found = {}
+    for name, bound in bounds.items():
+        value = metric_if_known(result, name)
+        if value is not None and bound > 0:
+            found[name] = (value / bound - 1) * 100
+    return found

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from plait.results.benefit import against_bound
 from plait.results.catalogue import shown
 from plait.results.metrics import CLOSE, direction, least, metric_if_known
-from plait.results.wording import wording
+from plait.results.wording import PERCENT, wording
 from plait.support.tables import NONE
 
 if TYPE_CHECKING:
@@ -92,7 +93,26 @@ def metric_rows(results: Sequence[Result]) -> list[Row]:
         if any(text != NONE for text in cells):
             values = [metric_if_known(result, name) for result in results]
             rows.append(Row(heading(name), cells, best(values, cells, direction(name) if once else 0)))
-    return rows
+    return rows + bound_rows([[result] for result in results], lambda values: PERCENT.number(values[0]))
+
+
+def bound_rows(columns: Sequence[Sequence[Result]], cell: Callable[[list[float]], str]) -> list[Row]:
+    """Return a row per metric with a bound: percent above it.
+
+    A column has the runs of a scheduler, and `cell` formats their percentages.
+    """
+    found = [[against_bound(result) for result in column] for column in columns]
+    names = [name for name in METRICS if any(name in one for column in found for one in column)]
+    return [
+        Row(
+            f"{wording(name).label} against its bound (%)",
+            [
+                cell([one[name] for one in column]) if all(name in one for one in column) else NONE
+                for column in found
+            ],
+        )
+        for name in names
+    ]
 
 
 def path_rows(results: Sequence[Result]) -> list[tuple[str, list[Row]]]:

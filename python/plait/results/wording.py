@@ -87,6 +87,9 @@ class Wording:
         return f"{self.label} ({self.unit})" if self.unit else self.label
 
 
+PERCENT = Wording("", "%", 1.0, 1, signed=True)
+"""Of a change or a difference."""
+
 RATES = (("Gbit/s", 1e-9), ("Mbit/s", 1e-6), ("kbit/s", 1e-3), ("bit/s", 1.0))
 """Units of rates, the largest first."""
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-from plait.scenarios.scenario import AnyScenario, parsed_scenario
+from plait.scenarios.scenario import AnyScenario, from_table, parsed_scenario
 
 
 @dataclass(frozen=True)
@@ -41,3 +43,10 @@ def bound_document(scenario: AnyScenario) -> dict[str, Any]:
     """Return the bounds of a scenario as the document that `plait bound --json` prints."""
     document: dict[str, Any] = json.loads(parsed_scenario(scenario).bounds())
     return document
+
+
+@lru_cache(maxsize=1024)
+def tightest(scenario_json: str) -> Mapping[str, float]:
+    """Return the tightest bound of each metric that holds for every run of a scenario in JSON."""
+    valid = [one for one in bound(from_table(json.loads(scenario_json))) if one.valid]
+    return {one.metric: one.value for one in reversed(valid)}
