@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -28,14 +29,14 @@ rtt = "60ms"
 
 
 @pytest.fixture
-def file(tmp_path, monkeypatch):
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Write a scenario file, and make its folder the current one."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "links.toml").write_text(LINKS)
     return "links.toml"
 
 
-def test_no_run_beats_the_first_bound(file):
+def test_no_run_beats_the_first_bound(file: str) -> None:
     """A run stays below the bound, which is below the capacity."""
     bounds = plait.bound(file)
     assert bounds[0].valid
@@ -45,7 +46,7 @@ def test_no_run_beats_the_first_bound(file):
     assert values == sorted(values)
 
 
-def test_the_command_prints_what_python_returns(file):
+def test_the_command_prints_what_python_returns(file: str) -> None:
     """The document has the same bounds; a larger buffer gives a larger one."""
     document = json.loads(CliRunner().invoke(cli, ["bound", file, "--json"]).output)
     assert document["scenario"] == "links"
@@ -55,7 +56,7 @@ def test_the_command_prints_what_python_returns(file):
     assert json.loads(changed.output)["bounds"][0]["value"] > document["bounds"][0]["value"]
 
 
-def test_a_bound_of_some_runs_is_not_valid(tmp_path):
+def test_a_bound_of_some_runs_is_not_valid(tmp_path: Path) -> None:
     """A run that delivers little may have a small mean delay. The note names the runs."""
     file = tmp_path / "blocks.toml"
     file.write_text(LINKS + '[workload]\nkind = "cbr"\nrate = "30Mbit"\nblock = "5kB"\n')
@@ -66,7 +67,7 @@ def test_a_bound_of_some_runs_is_not_valid(tmp_path):
     assert "99 %" in bounds["L0-joint"].note
 
 
-def test_the_table_names_metric_and_unit(file):
+def test_the_table_names_metric_and_unit(file: str) -> None:
     """People get units, and a reference is marked as such."""
     text = CliRunner().invoke(cli, ["bound", file], env={"COLUMNS": "100"}).output
     assert "L1" in text
@@ -74,13 +75,13 @@ def test_the_table_names_metric_and_unit(file):
     assert "not a bound" in text
 
 
-def test_a_change_without_a_value_is_an_error(file):
+def test_a_change_without_a_value_is_an_error(file: str) -> None:
     """The message names the option and its form."""
     result = CliRunner().invoke(cli, ["bound", file, "--set", "duration"])
     assert "expected KEY=VALUE" in str(result.exception)
 
 
-def test_comparisons_show_the_distance_from_the_bound(file):
+def test_comparisons_show_the_distance_from_the_bound(file: str) -> None:
     """A run's percentage follows from the two values; several seeds have its mean."""
     result = plait.run(file, "lowest-rtt")
     percent = (result.metrics["goodput_bps"] / plait.bound(file)[0].value - 1) * 100
@@ -92,7 +93,7 @@ def test_comparisons_show_the_distance_from_the_bound(file):
     assert re.search(r"goodput against its bound \(%\) +│ +−\d", several)
 
 
-def test_only_runs_of_the_simulator_are_held_against_bounds(file):
+def test_only_runs_of_the_simulator_are_held_against_bounds(file: str) -> None:
     """A real connection has other packets than the bound assumes."""
     scenario = plait.load(file, {"transport.protocol": "mpquic", "duration": "200ms"})
     assert against_bound(plait.run(scenario, "lowest-rtt"))
