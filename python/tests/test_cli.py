@@ -19,6 +19,7 @@ from plait.cli.output import run_tables
 from plait.cli.reproduce import _comparison, _headline
 from plait.papers import Reproduction
 from plait.results.summary import metric_rows
+from plait.support.tables import table
 
 EDITS = {
     "unknown-key": ("[transport]", "[transport]\nspeed = 3", ["speed", "receive_buffer"]),
@@ -155,8 +156,8 @@ def test_no_digit_of_a_comparison_is_cut_off(width: int, scenario_file: Path) ->
     for runs in (results[:1], results[:3], results):
         tables = run_tables(runs, width)
         terminal = Console(width=width, record=True, file=io.StringIO())
-        for table in tables:
-            terminal.print(table)
+        for title, content in tables:
+            terminal.print(table(content, width, title=title))
         text = terminal.export_text()
         assert "…" not in text
         assert max(map(len, text.splitlines())) <= width

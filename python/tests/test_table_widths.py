@@ -15,7 +15,7 @@ from rich.console import Console, RenderableType
 import plait.cli.validate  # noqa: F401  for sys.modules: as an attribute, `validate` is the command
 from plait.advice import advise
 from plait.advice.page import evidence, page
-from plait.cli import cli, output
+from plait.cli import cli, sheet
 from plait.support.tables import BARE, FRAMED, RULED, Content, TableStyle, table
 from plait.sweep import Dataset, read, sweep
 from plait.validate import requests
@@ -101,7 +101,7 @@ def printed(
     monkeypatch.chdir(tmp_path)
 
     def at(arguments: tuple[str, ...], width: int) -> str:
-        monkeypatch.setattr(output, "WIDTH", width)
+        monkeypatch.setattr(sheet, "WIDTH", width)
         done = CliRunner().invoke(cli, arguments, catch_exceptions=False)
         assert done.exit_code == 0
         return done.stdout

@@ -11,7 +11,8 @@ import click
 from plait.advice.choices import CONTROLS, DIRECTIONS, PROTOCOLS, RECEIVE_BUFFER, Direction
 from plait.advice.traffic import FORMS
 from plait.cli.options import JSON, THREADS
-from plait.cli.output import console, print_json, say
+from plait.cli.output import print_json, say
+from plait.cli.sheet import console
 from plait.support.files import whole_file
 
 

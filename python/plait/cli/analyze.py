@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
 from rich.text import Text
 
 from plait._core import ScenarioError
-from plait.cli.options import JSON
-from plait.cli.output import console, print_json
+from plait.cli.options import JSON, LATEX, excludes
+from plait.cli.output import print_json
+from plait.cli.sheet import Sheet
 from plait.results.summary import count as count_of
 from plait.results.summary import heading
 from plait.results.wording import Wording, wording
 from plait.scenarios.repetition import MEANING
-from plait.support.tables import Content, beside, table
+from plait.support.tables import Content, beside
 
 if TYPE_CHECKING:
     from plait.analysis import AgainstBaseline, Analysis, MetricAnalysis, Part
@@ -50,13 +50,21 @@ MOST_PERCENT = 1000
 )
 @click.option("--tie", default="1%", show_default=True, help="Values closer than this are taken for equal.")
 @JSON
+@LATEX
 def analyze_command(
-    dataset: Path, metrics: tuple[str, ...], baseline: str | None, by: str | None, tie: str, as_json: bool
+    dataset: Path,
+    metrics: tuple[str, ...],
+    baseline: str | None,
+    by: str | None,
+    tie: str,
+    as_json: bool,
+    latex: bool,
 ) -> None:
     """Compare the schedulers of a sweep's DATASET.
 
     Pairs of runs met the same scenario, the same losses and the same perturbation. Intervals are of 95 %.
     """
+    excludes("--latex", latex, json=as_json)
     from plait.analysis import analyze
     from plait.sweep import read
 
@@ -65,7 +73,7 @@ def analyze_command(
     if as_json:
         print_json(found.document())
         return
-    _print(found)
+    _print(found, Sheet(latex=latex, most=WIDTH))
 
 
 def _share(text: str) -> float:
@@ -76,34 +84,33 @@ def _share(text: str) -> float:
         raise ScenarioError(message) from error
 
 
-def _print(found: Analysis) -> None:
+def _print(found: Analysis, sheet: Sheet) -> None:
     from plait.analysis.regions import ENOUGH
 
-    out, dataset = console(), found.dataset
+    dataset = found.dataset
     whole = found.metrics[0].whole
-    out.print(
+    sheet.line(
         f"[bold]{dataset.name}[/bold]: {dataset.runs:,} runs; {whole.pairs:,} pairs per scheduler, "
-        f"{whole.units:,} {whole.kind}; against {found.baseline}",
-        highlight=False,
+        f"{whole.units:,} {whole.kind}; against {found.baseline}"
     )
     if dataset.identical.note is not None:
-        out.print(f"[yellow]{dataset.identical.note}[/yellow]", highlight=False)
+        sheet.line(f"[yellow]{dataset.identical.note}[/yellow]")
     if whole.units < ENOUGH:
         units = count_of(whole.units, whole.kind[:-1])
         text = f"[yellow]only {units}: too few for intervals and p to mean what they say[/yellow]"
-        out.print(text, highlight=False)
+        sheet.line(text)
     for name, count in found.failures.items():
         text = f"{name}: {count:,} runs failed, and their pairs are left out: {found.reasons[name]}"
-        out.print(Text(text, style="red"), highlight=False)
+        sheet.line(Text(text, style="red"))
     for one in found.metrics:
         words = wording(one.metric)
-        _print_whole(out, found, one, words)
+        _print_whole(sheet, found, one, words)
         if one.regions:
-            _print_regions(out, found, one, words)
-    out.print(_meaning(found), style="dim", highlight=False, width=min(out.width, WIDTH))
+            _print_regions(sheet, found, one, words)
+    sheet.line(_meaning(found), "dim")
 
 
-def _print_whole(out: Console, found: Analysis, one: MetricAnalysis, words: Wording) -> None:
+def _print_whole(sheet: Sheet, found: Analysis, one: MetricAnalysis, words: Wording) -> None:
     more = "more" if one.higher_is_better else "less"
     headings = (
         "scheduler",
@@ -136,18 +143,17 @@ def _print_whole(out: Console, found: Analysis, one: MetricAnalysis, words: Word
         )
         rows.append([*cells])
     title = f"{heading(one.metric)}, {more} is better"
-    _print_beside(out, Content(headings, rows), title)
+    _print_beside(sheet, Content(headings, rows), title)
 
 
-def _print_beside(out: Console, content: Content, title: str) -> None:
+def _print_beside(sheet: Sheet, content: Content, title: str) -> None:
     """Print a table; if it is too wide, split it into parts that each repeat the first column."""
-    width = min(out.width, WIDTH)
-    for part in beside(content, width):
-        out.print(table(part, width, title=title))
+    for part in beside(content, sheet.width):
+        sheet.table(part, title)
         title = ""
 
 
-def _print_regions(out: Console, found: Analysis, one: MetricAnalysis, words: Wording) -> None:
+def _print_regions(sheet: Sheet, found: Analysis, one: MetricAnalysis, words: Wording) -> None:
     """Print a row per scheduler and a column per region: the improvement over the baseline."""
     regions = [Text(_name(part)) for part in one.regions]
     way = 1 if one.higher_is_better else -1
@@ -164,7 +170,7 @@ def _print_regions(out: Console, found: Analysis, one: MetricAnalysis, words: Wo
         ]
         rows.append([row.scheduler, *cells])
     content = Content(["", *(text.plain for text in regions)], rows, breaks=[1])
-    _print_beside(out, content, f"{words.label}: better than {found.baseline} by, in %")
+    _print_beside(sheet, content, f"{words.label}: better than {found.baseline} by, in %")
     few = [part for part in one.regions if part.few]
     if few:
         what = one.regions[0].kind if len({part.kind for part in one.regions}) == 1 else "points or seeds"
@@ -172,7 +178,7 @@ def _print_regions(out: Console, found: Analysis, one: MetricAnalysis, words: Wo
             f"[yellow]! {len(few)} of {len(one.regions)} regions have too few {what} for their intervals to mean what "
             f"they say[/yellow]"
         )
-        out.print(text, highlight=False)
+        sheet.line(text)
 
 
 def _name(part: Part) -> str:

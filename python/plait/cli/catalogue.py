@@ -9,7 +9,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from plait.cli.options import JSON
-from plait.cli.output import console, print_json
+from plait.cli.output import print_json
+from plait.cli.sheet import console
 from plait.scenarios.scheduler import BuiltIn, Parameter, called, schedulers
 from plait.support.tables import Content, table
 

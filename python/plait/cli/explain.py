@@ -13,7 +13,8 @@ from rich.text import Text
 
 from plait._core import ScenarioError
 from plait.cli.options import JSON, SEED
-from plait.cli.output import console, print_json
+from plait.cli.output import print_json
+from plait.cli.sheet import console
 from plait.scenarios.scenario import load
 from plait.scenarios.scheduler import parse_choice
 from plait.scenarios.units import duration_ns, moment_text

@@ -11,7 +11,8 @@ import click
 
 from plait._core import ScenarioError
 from plait.cli.options import JSON
-from plait.cli.output import console, print_json
+from plait.cli.output import print_json
+from plait.cli.sheet import console
 from plait.scenarios.keys import Key, scenario_keys
 from plait.support.words import nearest
 

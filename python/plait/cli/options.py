@@ -31,6 +31,11 @@ PERTURB = click.option(
     "to 10 ms later, as the seed says. Default: where several seeds are asked for.",
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on standard output.")
+LATEX = click.option(
+    "--latex",
+    is_flag=True,
+    help="Print the tables as LaTeX with the rules of booktabs; the lines below them are comments.",
+)
 OUT = click.option(
     "--out", type=click.Path(path_type=Path), help="Write JSON, Parquet tables and figures there."
 )

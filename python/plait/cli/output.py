@@ -3,38 +3,22 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console, RenderableType
 
+from plait.cli.sheet import Sheet
 from plait.cli.tables import comparison
 from plait.results.benefit import AgainstAlone
 from plait.results.summary import Row, best, count, heading, metric_rows, path_rows, written
 from plait.scenarios.repetition import MEANING as MEANING_OF_SEEDS
+from plait.support.tables import Content
 
 if TYPE_CHECKING:
     from plait.analysis import Repeated
     from plait.results.result import Result
-
-WIDTH = 160
-"""Columns of a table if standard output is not a terminal."""
-
-
-class Output(Console):
-    """Standard output whose broken pipe the command handles, instead of Rich, which would exit."""
-
-    def on_broken_pipe(self) -> None:
-        """Raise the exception for the command."""
-        raise BrokenPipeError
-
-
-def console() -> Console:
-    """Return standard output; tables have a fixed width if it is not a terminal."""
-    return Output() if sys.stdout.isatty() else Output(width=WIDTH)
 
 
 def say(text: str) -> None:
@@ -78,37 +62,41 @@ no interval: in the digits shown, the value is the same with every seed
 """.strip()
 
 
-def print_tables(groups: Sequence[Sequence[Result]], alone: Sequence[Mapping[str, float]] = ()) -> None:
+def print_tables(
+    groups: Sequence[Sequence[Result]], alone: Sequence[Mapping[str, float]] = (), *, latex: bool = False
+) -> None:
     """Print a table per group of runs, and once the meaning of the metrics.
 
     `alone` has for each group the goodput of each path alone in bit/s, by name; if given, the table
-    compares the runs with it.
+    compares the runs with it. `latex`: print LaTeX.
     """
+    sheet = Sheet(latex=latex)
     for number, group in enumerate(groups):
-        terminal = console()
         singly = alone[number] if alone else {}
-        for table in run_tables(group, terminal.width, singly):
-            terminal.print(table)
+        for title, content in run_tables(group, sheet.width, singly):
+            sheet.table(content, title)
         if singly:
             carried = ", ".join(f"{name} {written('goodput_bps', bps)}" for name, bps in singly.items())
-            terminal.print(f"alone, {heading('goodput_bps')}: {carried}", highlight=False)
+            sheet.line(f"alone, {heading('goodput_bps')}: {carried}")
         for result in group:
             if result.fallback is not None:
-                console().print(f"{result.scheduler}: {fallback_sentence(result.fallback)}", highlight=False)
-    console().print(MEANING, style="dim", highlight=False)
+                sheet.line(f"{result.scheduler}: {fallback_sentence(result.fallback)}")
+    sheet.line(MEANING, "dim")
     if alone:
-        console().print(ALONE, style="dim", highlight=False)
+        sheet.line(ALONE, "dim")
 
 
-def print_repeated(found: Repeated, alone: Sequence[Mapping[str, float]] = ()) -> None:
+def print_repeated(
+    found: Repeated, alone: Sequence[Mapping[str, float]] = (), *, latex: bool = False
+) -> None:
     """Print the metrics of several seeds with their intervals, the gains and the meanings.
 
     Gains are relative to the first scheduler. `alone` has for each seed the goodput of each path
-    alone in bit/s, by name.
+    alone in bit/s, by name. `latex`: print LaTeX.
     """
     from plait.analysis.repeated import FEW
 
-    terminal, seeds = console(), len(found.seeds)
+    sheet, seeds = Sheet(latex=latex), len(found.seeds)
     paths = [
         [replace(row, heading=f"{name}: {row.heading}") for row in rows] for name, rows in found.path_rows()
     ]
@@ -116,30 +104,30 @@ def print_repeated(found: Repeated, alone: Sequence[Mapping[str, float]] = ()) -
     sections = [found.rows(), *([held] if held else []), *paths]
     what = "95 % intervals" if not found.identical else "all the same"
     title = f"{found.scenario}: means of {count(seeds, 'seed')}, {what}"
-    for table in comparison(title, found.schedulers, sections, terminal.width):
-        terminal.print(table)
+    for named, content in comparison(title, found.schedulers, sections, sheet.width):
+        sheet.table(content, named)
     gains = found.gain_rows()
     if gains:
         first = found.schedulers[0]
         over = "" if found.identical else " (95 % intervals over pairs)"
         title = f"better than {first} by, in %{over}"
-        for table in comparison(title, found.schedulers[1:], [gains], terminal.width):
-            terminal.print(table)
+        for named, content in comparison(title, found.schedulers[1:], [gains], sheet.width):
+            sheet.table(content, named)
     if found.identical:
-        terminal.print(f"[yellow]{found.note}[/yellow]", highlight=False)
+        sheet.line(f"[yellow]{found.note}[/yellow]")
     elif seeds < FEW:
         text = f"[yellow]only {count(seeds, 'seed')}: too few for intervals to mean what they say[/yellow]"
-        terminal.print(text, highlight=False)
+        sheet.line(text)
     for one in (result for each in found for result in each if result.fallback is not None):
         text = f"{one.scheduler}, seed {one.seed}: {fallback_sentence(one.fallback or '')}"
-        terminal.print(text, highlight=False)
-    terminal.print(MEANING, style="dim", highlight=False)
+        sheet.line(text)
+    sheet.line(MEANING, "dim")
     if not found.identical:
-        terminal.print(BOLD, style="dim", highlight=False)
+        sheet.line(BOLD, "dim")
     if found.perturbed:
-        terminal.print(MEANING_OF_SEEDS, style="dim", highlight=False)
+        sheet.line(MEANING_OF_SEEDS, "dim")
     if alone:
-        terminal.print(ALONE, style="dim", highlight=False)
+        sheet.line(ALONE, "dim")
 
 
 def fallback_sentence(reason: str) -> str:
@@ -149,8 +137,8 @@ def fallback_sentence(reason: str) -> str:
 
 def run_tables(
     results: Sequence[Result], width: int, alone: Mapping[str, float] | None = None
-) -> list[RenderableType]:
-    """Return tables of the metrics of runs beside each other, without metrics that no run has."""
+) -> list[tuple[str, Content]]:
+    """Return titles and tables of the metrics of runs beside each other, without metrics that no run has."""
     paths = [
         [replace(row, heading=f"{name}: {row.heading}") for row in rows] for name, rows in path_rows(results)
     ]

@@ -11,7 +11,8 @@ from rich.text import Text
 
 from plait._core import ScenarioError
 from plait.cli.options import ENGINE, JSON, OUT, SEED, THREADS
-from plait.cli.output import console, print_json, print_tables, say
+from plait.cli.output import print_json, print_tables, say
+from plait.cli.sheet import console
 from plait.engines.names import EngineName
 from plait.support.progress import Progress
 from plait.support.tables import NONE, Content, table

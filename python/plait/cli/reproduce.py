@@ -13,7 +13,8 @@ from rich.text import Text
 
 from plait._core import ScenarioError
 from plait.cli.options import ENGINE, JSON, THREADS, excludes
-from plait.cli.output import console, print_json, say
+from plait.cli.output import print_json, say
+from plait.cli.sheet import console
 from plait.engines.names import EngineName
 from plait.results.wording import wording
 from plait.support.files import make_folder

@@ -11,6 +11,7 @@ import click
 
 from plait._core import ScenarioError
 from plait.cli.options import (
+    LATEX,
     SEED,
     SEEDS,
     SERIES_DEFAULT,
@@ -113,12 +114,14 @@ def _of_dataset(
 )
 @SEED
 @SEEDS
+@LATEX
 @of_runs
 def compare(
     file: Path,
     names: str,
     seed: int | None,
     seeds: int | None,
+    latex: bool,
     perturb: bool | None,
     alone: bool,
     as_json: bool,
@@ -129,6 +132,7 @@ def compare(
     All meet the same losses on the same packets. Several seeds are repetitions (see --perturb): values have
     intervals, and the best is bold if it is so beyond chance.
     """
+    excludes("--latex", latex, json=as_json)
     choices = choices_of(names)
     numbers: list[int | None] = [seed]
     if seeds is not None and seeds > 1:
@@ -140,24 +144,26 @@ def compare(
     groups = runs.make("comparing", [load(file)], choices, numbers)
     singly = [runs.alone(file, number) for number in numbers] if alone else []
     if several:
-        _print_seeds(groups, dict(zip(map(str, numbers), singly, strict=False)), as_json)
+        _print_seeds(groups, dict(zip(map(str, numbers), singly, strict=False)), as_json, latex=latex)
         return
     (results,) = groups
     if as_json:
         whole = documents(results, singly * len(results))
         print_json(whole if len(results) > 1 else [whole])
         return
-    print_tables([results], singly)
+    print_tables([results], singly, latex=latex)
 
 
-def _print_seeds(groups: list[list[Result]], alone: dict[str, dict[str, float]], as_json: bool) -> None:
+def _print_seeds(
+    groups: list[list[Result]], alone: dict[str, dict[str, float]], as_json: bool, *, latex: bool
+) -> None:
     """Print the output of `compare --seeds`; `alone` has the goodput of each path alone by seed."""
     from plait.analysis.repeated import Repeated
     from plait.results.result import Comparison
 
     found = Repeated([Comparison(group) for group in groups])
     if not as_json:
-        print_repeated(found, [*alone.values()])
+        print_repeated(found, [*alone.values()], latex=latex)
         return
     print_json(found.document() | ({"alone_bps": alone} if alone else {}))
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.console import RenderableType
 from rich.text import Text
 
 from plait.results.summary import Row
-from plait.support.tables import FRAMED, Content, table
+from plait.support.tables import FRAMED, Content
 
 HEADING = 30
 """Minimum width of a row's heading, if there is room, so that it remains readable."""
@@ -19,8 +18,8 @@ HEADING = 30
 
 def comparison(
     title: str, runs: Sequence[str], sections: Sequence[Sequence[Row]], width: int
-) -> list[RenderableType]:
-    """Return the rows of runs, in sections, as tables of at most `width` columns.
+) -> list[tuple[str, Content]]:
+    """Return the rows of runs, in sections, as titles and tables of at most `width` columns.
 
     There is one table if `width` is sufficient.
 
@@ -41,13 +40,13 @@ def comparison(
             [[Text(row.heading), *(_marked(row, index) for index in range(len(runs)))] for row in rows],
             breaks=ends[:-1],
         )
-        return [table(content, width, title=title)]
+        return [(title, content)]
     return _downwards(title, runs, sections, width)
 
 
 def _downwards(
     title: str, runs: Sequence[str], sections: Sequence[Sequence[Row]], width: int
-) -> list[RenderableType]:
+) -> list[tuple[str, Content]]:
     room = width - FRAMED.ends - max(map(len, (*runs, "scheduler")))
     blocks: list[list[Row]] = []
     for section in sections:
@@ -62,13 +61,12 @@ def _downwards(
     if any(len(block) == 1 and _narrowest(block[0]) + FRAMED.gap > room for block in blocks):
         blocks = [[row for section in sections for row in section]]  # nothing fits: a block per run
     return [
-        table(
+        (
+            title if number == 0 else "",
             Content(
                 ["scheduler", *(row.heading for row in block)],
                 [[Text(name), *(_marked(row, index) for row in block)] for index, name in enumerate(runs)],
             ),
-            width,
-            title=title if number == 0 else "",
         )
         for number, block in enumerate(blocks)
     ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from plait.cli.output import console
+from plait.cli.sheet import console
 from plait.support.tables import Cell, Content, table
 
 if TYPE_CHECKING:

@@ -1,0 +1,79 @@
+r"""Tables for LaTeX papers, with the rules of the package booktabs.
+
+A document needs ``\usepackage{booktabs}``.
+"""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from plait.support.tables import Cell, Content
+
+ESCAPES = {
+    "\\": r"\textbackslash{}",
+    **{one: f"\\{one}" for one in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "−": "$-$",
+    "…": r"\,\dots\,",
+    "–": "--",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "µ": r"\textmu{}",
+    "▲": r"$\triangle$",
+    "λ": r"$\lambda$",
+    "η": r"$\eta$",
+}
+"""Characters that LaTeX reads as commands, or that its common fonts lack."""
+
+
+def escaped(text: str) -> str:
+    """Return a text whose special characters LaTeX prints."""
+    return "".join(ESCAPES.get(one, one) for one in text)
+
+
+def booktabs(content: Content, title: str = "") -> str:
+    """Return a table's content as LaTeX.
+
+    Columns of words are aligned left, those of numbers right. Bold text stays bold.
+
+    Args:
+        content: the table.
+        title: its caption.
+    """
+    columns = "".join("l" if place in content.words else "r" for place in range(len(content.headings)))
+    lines = [r"\begin{table}", r"\centering\small"]
+    if title:
+        lines.append(f"\\caption{{{escaped(title)}}}")
+    lines += [f"\\begin{{tabular}}{{@{{}}{columns}@{{}}}}", r"\toprule"]
+    lines += [f"{' & '.join(map(_heading, content.headings))} \\\\", r"\midrule"]
+    for number, row in enumerate(content.rows):
+        lines.append(f"{' & '.join(map(_cell, row))} \\\\")
+        if number in content.breaks and number + 1 < len(content.rows):
+            lines.append(r"\midrule")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}"]) + "\n"
+
+
+def comment(text: str) -> str:
+    """Return lines of text as LaTeX's comments, with the marks that the tables have."""
+    marked = text.replace("▲", ESCAPES["▲"])
+    return "".join(f"% {line.strip()}\n" for line in marked.splitlines())
+
+
+def _heading(text: str) -> str:
+    """Return a heading; several lines become a table of their own, aligned at its last line."""
+    lines = [escaped(line) for line in text.split("\n")]
+    if len(lines) == 1:
+        return lines[0]
+    inner = r" \\ ".join(lines)
+    return f"\\begin{{tabular}}[b]{{@{{}}r@{{}}}}{inner}\\end{{tabular}}"
+
+
+def _cell(cell: Cell) -> str:
+    text = Text.from_markup(cell) if isinstance(cell, str) else cell
+    said = escaped(text.plain)
+    bold = "bold" in str(text.style) or any("bold" in str(span.style) for span in text.spans)
+    return f"\\textbf{{{said}}}" if bold else said
