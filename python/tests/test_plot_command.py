@@ -97,7 +97,7 @@ def test_more_schedulers_have_a_panel_each(dataset: Dataset) -> None:
         assert coloured[0].get_label() == axes.get_title(loc="left")
 
 
-@pytest.mark.parametrize(("width", "inches"), [("column", 3.33), ("page", 7.0)])
+@pytest.mark.parametrize(("width", "inches"), [("column", 3.33), ("page", 7.0), ("ieee-page", 7.16)])
 def test_figures_are_as_wide_as_columns(dataset: Dataset, width: str, inches: float) -> None:
     for schedulers in ((), ("ecf", "blest")):
         figure = sweep_curves(
@@ -128,7 +128,7 @@ def test_the_command_writes_what_it_says_and_says_what_it_wrote(dataset: Dataset
     done = command("plot", folder, "--x", "rtt", "--metric", "goodput", "-o", "fig.svg", "--width", "page")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "wrote fig.svg\n")
     for wrong, message in (
-        (("--x", "rt", "--metric", "goodput"), "x 'rt': unknown (did you mean rtt?)"),
+        (("--x", "rt", "--metric", "goodput"), "variable 'rt': unknown (did you mean rtt?)"),
         (("--x", "rtt", "--metric", "goodputt"), "metric 'goodputt': unknown (did you mean goodput_bps?)"),
         (
             ("--x", "rtt", "--metric", "goodput", "--schedulers", "esf"),
@@ -140,11 +140,16 @@ def test_the_command_writes_what_it_says_and_says_what_it_wrote(dataset: Dataset
         assert message in done.stderr
 
 
-def test_plan_and_command_stand_in_the_figure(dataset: Dataset, command: Command, tmp_path: Path) -> None:
-    command("plot", str(dataset.folder), "--x", "rtt", "--metric", "goodput", "-o", "fig.svg")
-    text = " ".join(re.findall(r">([^<>]+)</t", (tmp_path / "fig.svg").read_text()))
-    assert f"{read(dataset.folder).name}: 48 runs" in text
-    assert "--metric goodput" in text
+def test_plan_and_command_stand_in_the_figure_if_asked(
+    dataset: Dataset, command: Command, tmp_path: Path
+) -> None:
+    asked = ("plot", str(dataset.folder), "--x", "rtt", "--metric", "goodput", "-o", "fig.svg")
+    for caption in ((), ("--caption",)):
+        command(*asked, *caption)
+        text = " ".join(re.findall(r">([^<>]+)</t", (tmp_path / "fig.svg").read_text()))
+        assert "rtt (ms)" in text
+        for word in (f"{read(dataset.folder).name}: 48 runs", "--metric goodput"):
+            assert (word in text) == bool(caption)
 
 
 def test_schedulers_stand_beside_each_other_and_say_what_was_run(command: Command, tmp_path: Path) -> None:

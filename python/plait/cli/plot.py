@@ -3,18 +3,42 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from plait.cli.options import excludes, needs
 from plait.cli.output import say
 from plait.support.machine import command_line
 
-WIDTHS = ("column", "page")
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+WIDTHS = ("column", "page", "ieee-column", "ieee-page")
+KINDS = {
+    "curves": ("x", "log"),
+    "differences": ("x", "log", "baseline", "percent"),
+    "cdf": ("log", "packets"),
+    "box": ("x", "log", "packets"),
+    "heatmap": ("x", "y", "baseline"),
+}
+"""The kinds of figures, with the options that each takes beside those of all."""
+NEEDED = {"curves": ("x",), "heatmap": ("x", "y")}
+"""The options that a kind needs."""
 
 
 @click.command()
-@click.argument("dataset", type=click.Path(path_type=Path))
-@click.option("--x", required=True, metavar="VARIABLE", help="The variable along the axis.")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "--kind",
+    type=click.Choice(list(KINDS)),
+    default="curves",
+    show_default=True,
+    help="curves: means over --x. differences: by how much schedulers are better than --baseline, in pairs of runs; "
+    "also over --x. cdf, box: distributions over points, seeds or --packets. heatmap: over --x and --y.",
+)
+@click.option("--x", metavar="VARIABLE", help="The variable of the sweep along the axis.")
+@click.option("--y", metavar="VARIABLE", help="The second variable, of heat maps.")
 @click.option("--metric", required=True, metavar="NAME", help="Such as goodput or app_delay_ms.p95.")
 @click.option(
     "-o",
@@ -23,29 +47,89 @@ WIDTHS = ("column", "page")
     required=True,
     help="A file that ends in .pdf, .svg or .png; PDF and SVG have real fonts (Type 42).",
 )
-@click.option("--schedulers", metavar="NAME,…", help="Only these, in this order; default: all of the plan.")
+@click.option("--schedulers", metavar="NAME,…", help="Only these, in this order; default: all.")
+@click.option(
+    "--baseline",
+    metavar="SCHEDULER",
+    help="Compare with this one; default: the first for differences, none for heat maps.",
+)
+@click.option("--percent", is_flag=True, help="Differences in percent of the baseline's mean.")
+@click.option(
+    "--packets", is_flag=True, help="The delays of all packets after the warm-up (cdf, box; results)."
+)
 @click.option(
     "--width",
     type=click.Choice(WIDTHS),
     default=WIDTHS[0],
     show_default=True,
-    help="Of a paper with two columns: 3.33 or 7 inches.",
+    help="Of a paper with two columns: 3.33 or 7 inches, for ACM and IEEE; IEEE's own are 3.5 and 7.16.",
 )
-@click.option("--log", is_flag=True, help="Logarithmic axis of the variable.")
-def plot(
-    dataset: Path, x: str, metric: str, output: Path, schedulers: str | None, width: str, log: bool
-) -> None:
-    """Draw a metric of a sweep's DATASET over one of its variables, as papers print it.
+@click.option("--log", is_flag=True, help="Logarithmic axis of the variable, or of the metric (cdf, box).")
+@click.option("--caption", is_flag=True, help="Write plan, runs and command below the figure.")
+def plot(folder: Path, kind: str, output: Path, caption: bool, **options: Any) -> None:
+    """Draw a metric of a sweep's dataset, or of results, in FOLDER, as papers print it.
 
-    Curves are means over the other variables, with intervals of 95 %; up to three schedulers share a panel, more have
-    one each.
-    """
+    \b
+    plait plot results/plan --x rtt --metric goodput -o curves.pdf
+    plait plot results/plan --kind differences --metric goodput --percent -o gains.pdf
+    plait plot results/plan --kind heatmap --x rtt --y buffer --metric goodput --baseline blest -o map.pdf
+    plait plot out --kind cdf --metric app_delay_ms --packets -o delays.pdf     out: plait compare --out
+
+    Intervals are of 95 %; pairs of runs met the same scenario, losses and delays. Up to three curves share a panel,
+    more have one each.
+    """  # noqa: D301  click wants the character, not its escape
+    for name, value in options.items():
+        if value and name not in (*KINDS[kind], "metric", "schedulers", "width"):
+            kinds = ", ".join(one for one, given in KINDS.items() if name in given)
+            message = f"--{name} goes with --kind {kinds}; got --kind {kind}"
+            raise click.UsageError(message)
+    for name in NEEDED.get(kind, ()):
+        needs(f"--kind {kind}", True, f"--{name}", options[name])
+    if kind == "differences":
+        needs("--log", options["log"], "--x", options["x"])
     from plait import plots
-    from plait.sweep import read
 
-    names = [name.strip() for name in (schedulers or "").split(",") if name.strip()]
-    figure = plots.sweep_curves(
-        read(dataset), x, metric, schedulers=names, width=width, log=log, note=command_line()
-    )
-    plots.save(figure, output)
+    options["schedulers"] = [
+        name.strip() for name in (options["schedulers"] or "").split(",") if name.strip()
+    ]
+    plots.save(_drawn(folder, kind, note=command_line() if caption else None, **options), output)
     say(f"wrote {output}")
+
+
+def _drawn(
+    folder: Path,
+    kind: str,
+    *,
+    x: str | None,
+    y: str | None,
+    metric: str,
+    schedulers: list[str],
+    baseline: str | None,
+    percent: bool,
+    packets: bool,
+    width: str,
+    log: bool,
+    note: str | None,
+) -> Figure:
+    from plait import plots
+    from plait.results.recorded import read_results
+    from plait.sweep import dataset_of
+
+    style: dict[str, Any] = {"width": width, "note": note}
+    if kind in ("cdf", "box") and x is None:
+        draw = plots.cumulative if kind == "cdf" else plots.boxes
+        if packets:
+            return draw(plots.spread_of_packets(read_results(folder), metric, schedulers), log=log, **style)
+        return draw(plots.spread_of(dataset_of(folder), metric, schedulers), log=log, **style)
+    excludes("--packets", packets, x=x)
+    dataset, over = dataset_of(folder), x or ""
+    style["schedulers"] = schedulers
+    if kind == "heatmap":
+        return plots.heat_map(dataset, over, y or "", metric, baseline=baseline, **style)
+    if kind == "differences":
+        style |= {"baseline": baseline or "", "percent": percent}
+        if x is None:
+            return plots.paired_differences(dataset, metric, **style)
+        return plots.difference_curves(dataset, over, metric, log=log, **style)
+    draw_over = plots.boxes_over if kind == "box" else plots.sweep_curves
+    return draw_over(dataset, over, metric, log=log, **style)

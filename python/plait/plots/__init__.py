@@ -16,14 +16,17 @@ from plait.plots.bars import application_delay, metric_bars, slow_path_usage
 from plait.plots.beside import beside
 from plait.plots.blocking import blocking_time
 from plait.plots.delays import estimated_delays
+from plait.plots.differences import paired_differences
 from plait.plots.distribution import distribution
+from plait.plots.heatmap import heat_map
 from plait.plots.occupancy import receive_buffer
 from plait.plots.order import ArrivalOrder, receive_order
 from plait.plots.over import over
 from plait.plots.sequence import sequence
 from plait.plots.space_time import space_time
+from plait.plots.spread import boxes, boxes_over, cumulative, spread_of, spread_of_packets
 from plait.plots.style import caption, real_fonts
-from plait.plots.sweep import sweep_curves
+from plait.plots.sweep import difference_curves, sweep_curves
 from plait.plots.throughput import cumulative_throughput
 from plait.support.files import whole_file
 
@@ -61,12 +64,18 @@ __all__ = [
     "application_delay",
     "beside",
     "blocking_time",
+    "boxes",
+    "boxes_over",
     "caption",
+    "cumulative",
     "cumulative_throughput",
+    "difference_curves",
     "distribution",
     "estimated_delays",
+    "heat_map",
     "metric_bars",
     "over",
+    "paired_differences",
     "png",
     "receive_buffer",
     "receive_order",
@@ -74,5 +83,7 @@ __all__ = [
     "sequence",
     "slow_path_usage",
     "space_time",
+    "spread_of",
+    "spread_of_packets",
     "sweep_curves",
 ]

@@ -11,16 +11,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
 
-from plait.plots.style import LOSS, MODEL, colour, label, legend, line, new_figure
+from plait.plots.style import FEW, LOSS, MODEL, colour, label, legend, line, new_figure
 
 MARKERS = "osD^vP*X"
 HIGH = 0.7
 """Above this share of the cases a label stands left of the curves, below it right of them."""
 ROOM = 1.25
 """Factor by which a logarithmic axis exceeds its data."""
-FEW = 300
-"""Ratio of highest to lowest value of a logarithmic axis below which ticks at powers of ten are too
-few."""
 LEAST = 0.01
 """Smallest difference in percent that is drawn; smaller ones are drawn at this value."""
 

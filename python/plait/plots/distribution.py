@@ -9,16 +9,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter
 
-from plait.plots.style import colour, label, legend, line, new_figure
+from plait.plots.curve import draw_distribution
+from plait.plots.style import colour, label, legend, log_ticks, new_figure
 from plait.statistics.estimate import median
 
 LOWEST = 1e-3
 """Value at which zeros are drawn on a logarithmic axis."""
-FEW = 300
-"""Ratio of highest to lowest value of a logarithmic axis below which ticks at powers of ten are too
-few."""
 
 
 def distribution(
@@ -49,17 +47,8 @@ def distribution(
     for column, (group, title) in enumerate(zip(groups, titles, strict=True)):
         curves, medians = panels[column], panels[len(groups) + column]
         for index, name in enumerate(names):
-            values = np.sort(np.maximum(group[name], LOWEST) if log else np.asarray(group[name]))
-            share = np.arange(1, len(values) + 1) / len(values)
-            curves.step(
-                values,
-                share,
-                where="post",
-                color=colour(index),
-                linestyle=line(index),
-                linewidth=1.5,
-                label=name,
-            )
+            values = np.maximum(group[name], LOWEST) if log else group[name]
+            draw_distribution(curves, values, index=index, name=name)
             middle = median(group[name])
             value = max(middle.value, LOWEST) if log else middle.value
             low, high = middle.interval or (value, value)
@@ -73,10 +62,7 @@ def distribution(
         for axes in (curves, medians):
             if log:
                 axes.set_xscale("log")
-                low, high = axes.get_xlim()
-                if high < FEW * low:
-                    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-                axes.xaxis.set_minor_formatter(NullFormatter())
+                log_ticks(axes.xaxis)
                 axes.xaxis.set_major_formatter(FuncFormatter(_tick))
             for mark in marks:
                 axes.axvline(mark, color="#777777", linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)

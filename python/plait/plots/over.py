@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from plait.plots.style import colour, label, legend, line, new_figure
+from plait.plots.curve import draw_curve
+from plait.plots.style import label, legend, new_figure
 from plait.statistics.estimate import Estimate
 
 
@@ -34,25 +35,7 @@ def over(
     """
     figure, (axes,) = new_figure(height=3.8)
     for index, (name, estimates) in enumerate(curves.items()):
-        axes.plot(
-            places,
-            [one.value * scale for one in estimates],
-            color=colour(index),
-            linestyle=line(index),
-            linewidth=1.7,
-            marker="o",
-            markersize=4,
-            label=name,
-        )
-        bounds = [(one.value, one.value) if one.interval is None else one.interval for one in estimates]
-        axes.fill_between(
-            places,
-            [low * scale for low, _ in bounds],
-            [high * scale for _, high in bounds],
-            color=colour(index),
-            alpha=0.18,
-            linewidth=0,
-        )
+        draw_curve(axes, places, estimates, index=index, name=name, scale=scale)
     for text, value in (marks or {}).items():
         axes.axhline(value * scale, color="#777777", linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
         axes.text(

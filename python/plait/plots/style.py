@@ -15,9 +15,14 @@ import numpy as np
 import polars as pl
 from matplotlib import rc_context
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.container import Container
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
+
+from plait._core import ScenarioError
+from plait.support.words import expected
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#6B6B6B", "#B8A900")
 """Okabe and Ito's colours, first the ones that contrast best with white."""
@@ -36,15 +41,19 @@ LOSS = "#C1121F"
 MODEL = "#333333"
 GRID = "#E3E3E3"
 NANOSECONDS = 1e9
+FEW = 300
+"""Ratio of highest to lowest value of a logarithmic axis below which ticks at powers of ten are too
+few."""
 MOST_NUMBERS = 30
 """Maximum number of bars in a figure with values written above them."""
 
 
-COLUMN_WIDTH, PAGE_WIDTH = 3.33, 7.0
-"""Inches of a column and of a page with two columns, in the narrower of the layouts of ACM and
-IEEE."""
-
-
+WIDTHS = {"column": 3.33, "page": 7.0, "ieee-column": 3.5, "ieee-page": 7.16}
+"""Inches of a column and of a page with two columns: ACM's, which fit into IEEE's, and IEEE's."""
+SINGLE = 4.0
+"""Inches up to which a width is one of a single column."""
+SMALL = 7.0
+"""Points of text in figures for papers."""
 WIDE = 0.62
 """Width of a letter relative to its height, large enough for words of any language."""
 
@@ -124,11 +133,42 @@ def label(axes: Axes, *, x: str | None = None, y: str | None = None, title: str 
         axes.set_title(title, fontsize=10, loc="left")
 
 
+def inches(width: str) -> float:
+    """Return the inches of a width of `WIDTHS`; ScenarioError for another name."""
+    if width not in WIDTHS:
+        message = f"width {width!r}: unknown{expected(width, list(WIDTHS))}"
+        raise ScenarioError(message)
+    return WIDTHS[width]
+
+
+def compact(axes: Axes, *, log: bool = False) -> None:
+    """Give axes the text sizes and numbers of a paper's figure; `log`: a logarithmic axis x."""
+    axes.tick_params(labelsize=SMALL - 0.5)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(plain)
+    if log:
+        axes.set_xscale("log")
+        log_ticks(axes.xaxis)
+
+
+def log_ticks(axis: Axis) -> None:
+    """Label 1, 2 and 5 of each power of ten on a logarithmic axis that spans few of them."""
+    low, high = axis.get_view_interval()
+    if high < FEW * low:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_minor_formatter(NullFormatter())
+    axis.set_major_formatter(plain)
+
+
+def wrapped(text: str, length: float, size: float = SMALL) -> str:
+    """Break a text into lines of at most `length` inches; `size` in points."""
+    return textwrap.fill(text, int(length * 72 / (size * WIDE)), break_on_hyphens=False)
+
+
 def caption(figure: Figure, text: str) -> None:
     """Add a small line of text below the figure, wrapped to the figure's width."""
     size = 5.5
-    characters = int(figure.get_figwidth() * 72 / (size * WIDE))
-    lines = textwrap.fill(text, characters, break_on_hyphens=False)
+    lines = wrapped(text, figure.get_figwidth(), size)
     figure.supxlabel(lines, fontsize=size, color="#666666", x=0.01, ha="left", linespacing=1.3)
 
 

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from plait._core import ScenarioError
-from plait.analysis.comparison import units
+from plait.analysis.comparison import Units
 from plait.analysis.regions import regions
-from plait.plots.style import COLUMN_WIDTH, PAGE_WIDTH, caption, colour, legend, line, new_figure, plain
-from plait.results.metrics import direction, meant
-from plait.results.summary import count
-from plait.results.wording import si_wording
+from plait.plots.curve import draw_curve
+from plait.plots.style import SINGLE, SMALL, compact, inches, legend, new_figure, wrapped
+from plait.plots.subject import Subject
+from plait.results.metrics import least
 from plait.statistics import estimate
 from plait.statistics.estimate import Estimate
-from plait.support.words import expected
 from plait.sweep.dataset import Dataset
 
-WIDTHS = {"column": COLUMN_WIDTH, "page": PAGE_WIDTH}
-"""Width in inches of figures for a column or a page of a paper with two columns."""
 TOGETHER = 3
 """Maximum number of curves in one panel."""
-BESIDE = {"column": 2, "page": 4}
-"""Maximum number of panels beside each other."""
-UNITS = {"kbit": "kbit/s", "Mbit": "Mbit/s", "Gbit": "Gbit/s", "p": "packets"}
-"""Units of scenario files, with their names on axes."""
+LINE = 1.2
+"""Points of a curve's line."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +42,7 @@ def sweep_curves(
     schedulers: Sequence[str] = (),
     width: str = "column",
     log: bool = False,
-    note: str = "",
+    note: str | None = None,
 ) -> Figure:
     """Draw the mean of a metric over a variable; the bands are intervals of 95 %.
 
@@ -61,143 +55,147 @@ def sweep_curves(
         x: the variable, a column of numbers.
         metric: a dotted name, such as ``"goodput_bps"`` or ``"app_delay_ms.p95"``.
         schedulers: labels; by default all.
-        width: ``"column"`` (3.33 inches) or ``"page"`` (7 inches).
+        width: ``"column"`` (3.33 inches) or ``"page"`` (7 inches), which fit ACM's and IEEE's
+            layouts; ``"ieee-column"`` (3.5 inches) or ``"ieee-page"`` (7.16 inches).
         log: logarithmic axis of the variable.
-        note: additional text of the line below the figure, which names plan and runs.
+        note: additional text of a caption in the figure, which names plan and runs; None: no
+            caption.
 
     Raises:
         ScenarioError: a variable, metric or scheduler is unknown, or no run has a value.
     """
-    if width not in WIDTHS:
-        message = f"width {width!r}: unknown{expected(width, list(WIDTHS))}"
-        raise ScenarioError(message)
-    name = metric_name(dataset, metric)
-    if x not in dataset.variables:
-        message = f"x {x!r}: unknown{expected(x, dataset.variables)}"
-        raise ScenarioError(message)
-    names = tuple(schedulers) or tuple(dataset.schedulers)
-    for one in names:
-        if one not in dataset.schedulers:
-            message = f"scheduler {one!r}: unknown{expected(one, dataset.schedulers)}"
-            raise ScenarioError(message)
-    found = _curves(dataset, x, name, names)
-    figure, panels = _panels(len(names), width)
-    words = si_wording(name, max(abs(one.value) for curve in found for one in curve.estimates))
-    scale, heading = words.scale, words.heading
-    shared = len(panels) == 1
-    for index, axes in enumerate(panels):
-        _draw(axes, found, scale, None if shared else index)
-        if log:
-            axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(plain)
-        axes.yaxis.set_major_formatter(plain)
-        axes.tick_params(labelsize=6.5)
-        if not shared:
-            axes.set_title(found[index].scheduler, fontsize=7, loc="left", pad=2)
-    columns = BESIDE[width]
-    for index, axes in enumerate(panels):
-        if index % columns == 0:
-            axes.set_ylabel(heading, fontsize=7)
-        if index + columns >= len(panels):
-            axes.set_xlabel(_with_unit(dataset, x), fontsize=7)
-    panels[0].set_ylim(bottom=0)
-    if shared:
-        legend(figure, panels[0], columns=3, size=6.5)
-    said = [
-        f"{dataset.name}: {count(dataset.runs, 'run')}, means with intervals of 95 %",
-        dataset.identical.note,
-    ]
-    text = "; ".join(filter(None, said))
-    if not shared:
-        text += ", the other schedulers in grey"
-    caption(figure, f"{text}. {note}" if note else f"{text}.")
+    subject = Subject(dataset, metric, schedulers)
+
+    def means(found: Units) -> list[Estimate]:
+        return [estimate.mean(found.of(name)) for name in subject.schedulers]
+
+    found = _curves(subject, x, subject.schedulers, means)
+    words = subject.words(max(abs(one.value) for curve in found for one in curve.estimates))
+    figure, panels = _drawn(subject, found, x, words.heading, words.scale, width, log=log)
+    if least(subject.metric) >= 0:
+        panels[0].set_ylim(bottom=0)
+    grey = ", the other schedulers in grey" * (len(panels) > 1)
+    subject.caption(figure, f"means with intervals of 95 %{grey}", note)
     return figure
 
 
-def metric_name(dataset: Dataset, metric: str) -> str:
-    """Return the column of a metric's name, which may omit the unit or ``.mean``.
+def difference_curves(
+    dataset: Dataset,
+    x: str,
+    metric: str,
+    *,
+    baseline: str = "",
+    percent: bool = False,
+    schedulers: Sequence[str] = (),
+    width: str = "column",
+    log: bool = False,
+    note: str | None = None,
+) -> Figure:
+    """Draw over a variable how much better than a baseline schedulers are, with 95 % intervals.
+
+    Runs of a pair have the same scenario and seed; more than zero is better, also where less of the
+    metric is. Places and panels are those of `sweep_curves`.
+
+    Args:
+        dataset: from `plait.sweep.read`.
+        x: the variable, a column of numbers.
+        metric: as for `sweep_curves`.
+        baseline: a scheduler; by default the first.
+        percent: draw percent of the baseline's mean instead of the metric's unit.
+        schedulers: labels; by default all.
+        width: as for `sweep_curves`.
+        log: as for `sweep_curves`.
+        note: as for `sweep_curves`.
 
     Raises:
-        ScenarioError: the metric is unknown, or is not a number that can be drawn.
+        ScenarioError: as for `sweep_curves`, or there is nothing to compare.
     """
-    known = [name for name in dataset.names if direction(name) != 0 or name in dataset.metrics]
-    found = meant(metric, known)
-    if found is not None:
-        return found
-    message = f"metric {metric!r}: unknown{expected(metric, known)}"
-    raise ScenarioError(message)
+    subject = Subject(dataset, metric, schedulers, baseline)
+
+    def gains(found: Units) -> list[Estimate]:
+        gained = subject.gains(found)
+        if percent:
+            return [one.change or Estimate(float("nan")) for one in gained]
+        return [one.difference for one in gained]
+
+    found = _curves(subject, x, subject.others, gains)
+    words = subject.words(max(abs(one.value) for curve in found for one in curve.estimates))
+    unit, scale = ("%", 1.0) if percent else (words.unit, words.scale)
+    figure, panels = _drawn(subject, found, x, subject.gain_label(unit), scale, width, log=log)
+    for axes in panels:
+        axes.axhline(0, color="#333333", linewidth=0.7, zorder=1.5)
+    subject.caption(figure, "means of differences of pairs with intervals of 95 %", note)
+    return figure
 
 
-def _curves(dataset: Dataset, x: str, metric: str, names: tuple[str, ...]) -> list[Curve]:
-    frame = dataset.columns("point", "seed", "scheduler", "error", x, metric)
+def _curves(
+    subject: Subject, x: str, names: Sequence[str], estimates: Callable[[Units], Sequence[Estimate]]
+) -> list[Curve]:
+    frame = subject.rows(x)
     if not frame[x].dtype.is_numeric():
-        message = f"x {x!r}: its values are text; expected a variable with numbers"
+        message = f"variable {x!r}: its values are text; expected a variable with numbers"
         raise ScenarioError(message)
+    _ = subject.whole
     curves = [Curve(name, [], []) for name in names]
     for _, rows in regions(frame, [x]):
-        found = units(rows, metric, names)
+        found = subject.units(rows)
         if not len(found.values):
             continue
         place = float(rows[x].cast(float).median() or 0.0)  # type: ignore[arg-type]
-        for curve in curves:
+        for curve, one in zip(curves, estimates(found), strict=True):
             curve.places.append(place)
-            curve.estimates.append(estimate.mean(found.of(curve.scheduler)))
-    if not curves[0].places:
-        message = f"{dataset.folder}: {metric}: no scenario in which every scheduler has a value"
-        raise ScenarioError(message)
+            curve.estimates.append(one)
     return curves
 
 
-def _panels(curves: int, width: str) -> tuple[Figure, list[Axes]]:
-    inches = WIDTHS[width]
-    if curves <= TOGETHER:
-        return new_figure(width=inches, height=min(0.72 * inches, 3.2))
-    columns = BESIDE[width]
-    rows = -(-curves // columns)
-    figure, panels = new_figure(columns, rows, width=inches, height=0.35 + 1.15 * rows, share_y=True)
-    for unused in panels[curves:]:
+def _drawn(
+    subject: Subject, found: Sequence[Curve], x: str, heading: str, scale: float, width: str, *, log: bool
+) -> tuple[Figure, list[Axes]]:
+    """Draw all curves in one panel, or each in its own with the others in grey behind it."""
+    columns = 1 if len(found) <= TOGETHER else 2 if inches(width) < SINGLE else 4
+    figure, panels = paper_panels(1 if columns == 1 else len(found), columns, width)
+    for index, axes in enumerate(panels):
+        for place, curve in enumerate(found):
+            if columns == 1 or place == index:
+                own = place if columns == 1 else 0
+                draw_curve(
+                    axes,
+                    curve.places,
+                    curve.estimates,
+                    index=own,
+                    name=curve.scheduler,
+                    scale=scale,
+                    width=LINE,
+                )
+            else:
+                values = [one.value * scale for one in curve.estimates]
+                axes.plot(curve.places, values, color="#D0D0D0", linewidth=0.7, zorder=1)
+        compact(axes, log=log)
+        if columns > 1:
+            axes.set_title(found[index].scheduler, fontsize=SMALL, loc="left", pad=2)
+        if index % columns == 0:
+            height = figure.get_figheight() * (0.9 if columns == 1 else 0.9 / -(-len(found) // columns))
+            axes.set_ylabel(wrapped(heading, height), fontsize=SMALL)
+        if index + columns >= len(panels):
+            axes.set_xlabel(subject.with_unit(x), fontsize=SMALL)
+    if columns == 1:
+        legend(figure, panels[0], columns=3, size=SMALL - 0.5)
+    return figure, panels
+
+
+def paper_panels(
+    count: int, columns: int, width: str, *, height: float = 1.15, share: bool = True
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure of a paper's width with `count` panels in `columns`.
+
+    `height` is that of a row in inches; a single panel has the proportions of common figures.
+    """
+    if count == 1 and columns == 1:
+        return new_figure(width=inches(width), height=min(0.72 * inches(width), 3.2))
+    rows = -(-count // columns)
+    figure, panels = new_figure(
+        columns, rows, width=inches(width), height=0.35 + height * rows, share_y=share
+    )
+    for unused in panels[count:]:
         unused.remove()
-    return figure, panels[:curves]
-
-
-def _with_unit(dataset: Dataset, x: str) -> str:
-    """Add the unit from the plan's templates to the variable, such as ms of ``"{rtt}ms"``."""
-    template = re.compile(rf"\{{(?:round\()?{re.escape(x)}(?:\))?\}}([A-Za-z%]+)")
-    templates = dataset.about.get("set", {})
-    found = {match[1] for value in templates.values() if (match := template.fullmatch(str(value)))}
-    if len(found) != 1:
-        return x
-    unit = found.pop()
-    return f"{x} ({UNITS.get(unit, unit)})"
-
-
-def _draw(axes: Axes, curves: Sequence[Curve], scale: float, chosen: int | None) -> None:
-    """Draw all curves in their colours, or one of them with the others in grey behind it."""
-    for index, curve in enumerate(curves):
-        values = [one.value * scale for one in curve.estimates]
-        if chosen is not None and index != chosen:
-            axes.plot(curve.places, values, color="#D0D0D0", linewidth=0.7, zorder=1)
-            continue
-        own = colour(index) if chosen is None else colour(0)
-        axes.plot(
-            curve.places,
-            values,
-            color=own,
-            linewidth=1.2,
-            linestyle=line(index) if chosen is None else "-",
-            marker="o",
-            markersize=2,
-            label=curve.scheduler,
-            zorder=3,
-        )
-        bounds = [one.interval or (one.value, one.value) for one in curve.estimates]
-        low, high = zip(*bounds, strict=True)
-        axes.fill_between(
-            curve.places,
-            [value * scale for value in low],
-            [value * scale for value in high],
-            color=own,
-            alpha=0.18,
-            linewidth=0,
-            zorder=2,
-        )
+    return figure, panels[:count]

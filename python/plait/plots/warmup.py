@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
-
 from matplotlib.axes import Axes
 
 from plait.plots.style import NANOSECONDS
+from plait.results.delays import warmup_ns
 from plait.results.result import Result
-from plait.scenarios.units import duration_ns
 
 
 def mark_warmup(axes: Axes, result: Result) -> None:
     """Shade the warm-up of a run with a known scenario; do nothing without a warm-up."""
-    if result.scenario_json is None:
-        return
-    end = duration_ns(json.loads(result.scenario_json)["warmup"]) / NANOSECONDS
+    end = warmup_ns(result) / NANOSECONDS
     if end:
         axes.axvspan(0.0, end, color="#000000", alpha=0.06, linewidth=0, zorder=0, gid="warm-up")
         axes.annotate(

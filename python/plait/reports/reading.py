@@ -13,7 +13,6 @@ import polars as pl
 from plait._core import ScenarioError
 from plait.results.recorded import holds_results, read_origins, read_results
 from plait.results.result import Result
-from plait.scenarios.repetition import network_of
 from plait.support.kinds import otherwise
 from plait.support.machine import surroundings
 from plait.sweep import Dataset, read
@@ -35,7 +34,7 @@ class Runs:
         """The runs of each scenario: they differ only in scheduler, seed and engine."""
         groups: dict[Any, list[Result]] = {}
         for result in self.results:
-            groups.setdefault(_network(result), []).append(result)
+            groups.setdefault(result.network, []).append(result)
         return list(groups.values())
 
 
@@ -86,14 +85,6 @@ def subject(what: str | PathLike[str] | Result | Sequence[Result] | Dataset | Ro
         )
         raise ScenarioError(message)
     return Runs(read_results(folder), read_origins(folder))
-
-
-def _network(result: Result) -> Any:
-    if result.repetition_of is not None:
-        return result.repetition_of
-    if result.scenario_json is None:
-        return result.scenario, *result.path_names
-    return network_of(result.scenario_json)
 
 
 def _rows(dataset: Dataset) -> Rows:

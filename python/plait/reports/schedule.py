@@ -10,7 +10,8 @@ import polars as pl
 
 from plait.plots.space_time import lanes_of
 from plait.reports.chart import packed
-from plait.reports.series import recorded, warmup_ns
+from plait.reports.series import recorded
+from plait.results.delays import warmup_ns
 from plait.results.result import Result
 
 MOST_PACKETS = 1200

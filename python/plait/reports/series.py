@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 
 import numpy as np
 import polars as pl
 
 from plait.reports.chart import Chart, Floats, axis, distribution, packed, rows, thinned
+from plait.results.delays import delays
 from plait.results.result import NotRecordedError, Result, verdicts
-from plait.scenarios.units import duration_ns
 
 MOST_POINTS = 2000
 """Maximum number of points of a curve over time."""
@@ -42,22 +41,6 @@ def recorded(results: Sequence[Result], table: Callable[[Result], pl.DataFrame])
     return None if all(frame.is_empty() for frame in frames) else frames
 
 
-def warmup_ns(result: Result) -> int:
-    """Return the start of a run's metrics; 0 if it is unknown."""
-    if result.scenario_json is None:
-        return 0
-    return duration_ns(json.loads(result.scenario_json).get("warmup", "0s"))
-
-
-def delays(result: Result) -> tuple[Floats, Floats]:
-    """Return application delay and blocking time in ms of packets delivered after the warm-up."""
-    packets = result.packets
-    first = packets.group_by("sequence").agg(first_ns=pl.col("sent_ns").min())
-    delivered = packets.filter(pl.col("delivered_ns") >= warmup_ns(result)).join(first, on="sequence")
-    waited = delivered["delivered_ns"] - delivered["first_ns"]
-    return waited.to_numpy() / 1e6, delivered["blocked_ns"].to_numpy() / 1e6
-
-
 def delay_charts(
     group: str, results: Sequence[Result], places: Sequence[int], names: Sequence[str]
 ) -> list[Chart]:
@@ -82,7 +65,7 @@ def delay_charts(
         for name, title in titles.items()
     ]
     for result, place, name in zip(results, places, names, strict=True):
-        for chart, values in zip(charts, delays(result), strict=True):
+        for chart, values in zip(charts, delays(result).values(), strict=True):
             if len(values) == 0:
                 continue
             x, y = distribution(values)

@@ -11,6 +11,7 @@ import polars as pl
 
 from plait import _core
 from plait.results.metrics import FlowMetrics, Metrics, PathMetrics, QueueMetrics, meant, metric, names_of
+from plait.scenarios.repetition import network_of
 from plait.scenarios.scheduler import scheduler_name
 from plait.support.words import UnknownNameError, expected
 
@@ -156,6 +157,15 @@ class Result:
         """
         digest: str | None = self.data.get(REPETITION)
         return digest
+
+    @property
+    def network(self) -> Any:
+        """A key that is equal for runs that differ only in scheduler, seed and engine."""
+        if self.repetition_of is not None:
+            return self.repetition_of
+        if self.scenario_json is None:
+            return self.scenario, *self.path_names
+        return network_of(self.scenario_json)
 
     @property
     def fallback(self) -> str | None:

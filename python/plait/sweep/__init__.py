@@ -37,10 +37,12 @@ nothing varies.
 | `chunk.py`, `cluster.py` | runs on threads (`plait-py/src/pool.rs`) or on an executor; lost chunks are repeated |
 | `journal.py`, `dataset_writer.py`, `dataset.py` | rows on disk; parts, hashes, lock; reading |
 | `sweep.py`, `again.py` | makes missing runs; repeats one run |
+| `results.py` | folders of results as a dataset |
 """
 
 from plait.sweep.dataset import Dataset, read
 from plait.sweep.plan import Plan
+from plait.sweep.results import dataset_of
 from plait.sweep.sweep import Outcome, sweep
 
-__all__ = ["Dataset", "Outcome", "Plan", "read", "sweep"]
+__all__ = ["Dataset", "Outcome", "Plan", "dataset_of", "read", "sweep"]

@@ -68,15 +68,19 @@ def identical(rows: pl.LazyFrame, metrics: Sequence[str], *, perturbed: bool) ->
 class Dataset:
     """The rows of a sweep, one per run, read on demand.
 
-    folder: its folder. about: the full plan, with the version of Plait that made the dataset.
+    folder: its folder. about: the full plan, with the version of Plait that made the dataset. held:
+    the rows, if the folder has no parts with them (`plait.sweep.results`).
     """
 
     folder: Path
     about: Mapping[str, Any]
+    held: pl.LazyFrame | None = None
 
     @property
     def lazy(self) -> pl.LazyFrame:
         """The rows, not read yet, for datasets larger than memory."""
+        if self.held is not None:
+            return self.held
         # By name, not by a pattern: with a pattern Polars leaves out empty files.
         return pl.scan_parquet(sorted(self.folder.glob(PART_FILES)))
 

@@ -1,0 +1,143 @@
+"""What a figure for a paper shows: a metric of some schedulers in a dataset."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from plait._core import ScenarioError
+from plait.analysis.comparison import AgainstBaseline, Units, compare, units
+from plait.analysis.regions import check_variables
+from plait.plots.style import caption
+from plait.results.metrics import CLOSE, direction, meant
+from plait.results.summary import count
+from plait.results.wording import Wording, si_wording
+from plait.support.words import expected
+from plait.sweep.dataset import Dataset
+
+UNITS = {"kbit": "kbit/s", "Mbit": "Mbit/s", "Gbit": "Gbit/s", "p": "packets"}
+"""Units of scenario files, with their names on axes."""
+
+
+class Subject:
+    """A metric of some schedulers in a dataset, with the statistics of `plait.analysis`.
+
+    Args:
+        dataset: from `plait.sweep.read` or `plait.sweep.dataset_of`.
+        metric: a dotted name, such as ``"goodput_bps"``; unit and ``.mean`` may be left out.
+        schedulers: labels; by default all.
+        baseline: the scheduler with which the others are compared; "" for the first one.
+
+    Raises:
+        ScenarioError: a metric or scheduler is unknown.
+    """
+
+    def __init__(
+        self, dataset: Dataset, metric: str, schedulers: Sequence[str] = (), baseline: str | None = None
+    ) -> None:
+        self.dataset, self.metric = dataset, metric_name(dataset, metric)
+        self.schedulers = tuple(schedulers) or tuple(dataset.schedulers)
+        self.baseline = baseline
+        if baseline == "":
+            self.baseline = self.schedulers[0]
+        elif baseline is not None:
+            self.schedulers = tuple(dict.fromkeys((baseline, *self.schedulers)))
+        for one in self.schedulers:
+            if one not in dataset.schedulers:
+                message = f"scheduler {one!r}: unknown{expected(one, dataset.schedulers)}"
+                raise ScenarioError(message)
+        if baseline is None:
+            return
+        if direction(self.metric) == 0:
+            message = f"metric {self.metric!r}: neither more nor less of it is better; expected another one"
+            raise ScenarioError(message)
+        if len(self.schedulers) < 2:
+            message = f"{dataset.folder}: only {self.baseline}: nothing to compare; expected at least two schedulers"
+            raise ScenarioError(message)
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The schedulers without the baseline."""
+        return tuple(name for name in self.schedulers if name != self.baseline)
+
+    def rows(self, *variables: str) -> pl.DataFrame:
+        """Return the runs with some variables; identical repetitions count once.
+
+        Raises:
+            ScenarioError: a variable is unknown.
+        """
+        if variables and not self.dataset.variables:
+            message = f"{self.dataset.folder}: results, without variables; expected the dataset of a sweep"
+            raise ScenarioError(message)
+        check_variables(variables, self.dataset.variables)
+        frame = self.dataset.columns("point", "seed", "scheduler", "error", *variables, self.metric)
+        return self.dataset.identical.once(frame)
+
+    def units(self, rows: pl.DataFrame) -> Units:
+        """Return the values of each scheduler: a row per point, or per seed of a single point."""
+        return units(rows, self.metric, self.schedulers)
+
+    @cached_property
+    def whole(self) -> Units:
+        """The values of the whole dataset; ScenarioError without any."""
+        return self.some(self.units(self.rows()))
+
+    def some(self, found: Units) -> Units:
+        """Return the values; ScenarioError if there are none."""
+        if not len(found.values):
+            message = (
+                f"{self.dataset.folder}: {self.metric}: no scenario in which every scheduler has a value"
+            )
+            raise ScenarioError(message)
+        return found
+
+    def gains(self, found: Units) -> list[AgainstBaseline]:
+        """Return the comparisons with the baseline, in which more than zero is better."""
+        way = direction(self.metric)
+        assert self.baseline is not None
+        return [one.turned(way) for one in compare(found, self.baseline, higher=way > 0, tie=CLOSE)]
+
+    def words(self, most: float) -> Wording:
+        """Return the metric's label and unit, for values up to `most`."""
+        return si_wording(self.metric, most)
+
+    def gain_label(self, unit: str) -> str:
+        """Return the label of an axis of gains in this unit."""
+        label = self.words(0.0).label
+        return f"{label}: better than {self.baseline} by{f' ({unit})' if unit else ''}"
+
+    def with_unit(self, variable: str) -> str:
+        """Add the unit from the plan's templates to a variable, such as ms of ``"{rtt}ms"``."""
+        template = re.compile(rf"\{{(?:round\()?{re.escape(variable)}(?:\))?\}}([A-Za-z%]+)")
+        templates = self.dataset.about.get("set", {})
+        found = {match[1] for value in templates.values() if (match := template.fullmatch(str(value)))}
+        if len(found) != 1:
+            return variable
+        unit = found.pop()
+        return f"{variable} ({UNITS.get(unit, unit)})"
+
+    def caption(self, figure: Figure, text: str, note: str | None) -> None:
+        """Write name, runs, `text` and `note` below the figure; nothing if `note` is None."""
+        if note is None:
+            return
+        runs = f"{self.dataset.name}: {count(self.dataset.runs, 'run')}, {text}"
+        said = "; ".join(filter(None, [runs, self.dataset.identical.note]))
+        caption(figure, f"{said}. {note}".strip())
+
+
+def metric_name(dataset: Dataset, metric: str) -> str:
+    """Return the column of a metric's name, which may omit the unit or ``.mean``.
+
+    Raises:
+        ScenarioError: the metric is unknown, or is not a number that can be drawn.
+    """
+    known = [name for name in dataset.names if direction(name) != 0 or name in dataset.metrics]
+    found = meant(metric, known)
+    if found is not None:
+        return found
+    message = f"metric {metric!r}: unknown{expected(metric, known)}"
+    raise ScenarioError(message)
