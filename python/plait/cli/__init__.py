@@ -40,9 +40,11 @@ COMMANDS = {
     "sweep": Place("sweep:sweep", "Make the runs of PLAN that its dataset lacks."),
     "analyze": Place("analyze:analyze_command", "Compare the schedulers of a sweep's DATASET."),
     "plot": Place(
-        "plot:plot", "Draw a metric of a sweep's DATASET over one of its variables, as papers print it."
+        "plot:plot", "Draw a metric of a sweep's dataset, or of results, in FOLDER, as papers print it."
     ),
     "report": Place("report:report", "Write one HTML page about runs or a sweep; it needs no network."),
+    "bundle": Place("bundle:bundle", "Pack results with all that repeats them into one archive."),
+    "rerun": Place("bundle:rerun", "Repeat the runs of BUNDLE, and say whether the bytes are equal."),
     "send": Place(
         "transfers:send", "Send files and folders to a receiver, over one path from each local address."
     ),
@@ -91,6 +93,7 @@ def cli(quiet: bool) -> None:
     plait sweep plan.toml                             many runs, into a dataset
     plait analyze results/plan                        their analysis, with intervals
     plait plot results/plan --x rtt --metric goodput -o fig.pdf
+    plait bundle results/plan                         all that repeats it, in one archive; plait rerun plan.zip
     plait recv --out inbox                            on the other machine; it prints the next command:
     plait send video.mkv HOST:4433 --fingerprint …    a file over all interfaces at once
     plait replay FOLDER                               a transfer of --record FOLDER, simulated

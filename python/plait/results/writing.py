@@ -38,7 +38,7 @@ def write_results(results: Sequence[Result], folder: Path) -> list[Path]:
     taken: set[str] = set()
     names = [run_name(result.scenario, result.scheduler, taken) for result in results]
     for result, name in zip(results, names, strict=True):
-        files += _write_result(result, folder / name)
+        files += [*write_result(result, folder / name), *_write_figures(result, folder / name)]
     files += _write_comparisons(results, folder)
     origin = {"command": command_line(), **surroundings(), "folders": names}
     write_text(folder / ORIGIN, json.dumps(origins_with(folder, origin), indent=2, ensure_ascii=False) + "\n")
@@ -54,7 +54,7 @@ def _write_comparisons(results: Sequence[Result], folder: Path) -> list[Path]:
     taken: set[str] = set()
     for scenario, group in groups.items():
         if len({result.scheduler for result in group}) > 1:
-            from plait import plots  # noqa: PLC0415 - see `_write_result`
+            from plait import plots  # noqa: PLC0415 - see `_write_figures`
             from plait.analysis import Repeated  # noqa: PLC0415
 
             found = Repeated.of(group)
@@ -92,7 +92,12 @@ def is_file_name(place: Path) -> bool:
     return place.suffix in qlog.SUFFIXES and not place.is_dir()
 
 
-def _write_result(result: Result, folder: Path) -> list[Path]:
+def write_result(result: Result, folder: Path) -> list[Path]:
+    """Write a run's JSON, scenario and tables into its folder; return the files.
+
+    Raises:
+        OutputError: the folder is not writable.
+    """
     make_folder(folder)
     files = [folder / RESULT]
     write_text(files[0], _document(result) + "\n")
@@ -103,14 +108,17 @@ def _write_result(result: Result, folder: Path) -> list[Path]:
         file = folder / f"{name}.parquet"
         _write_parquet(frame, file)
         files.append(file)
+    return files
+
+
+def _write_figures(result: Result, folder: Path) -> Iterator[Path]:
     from plait import plots  # noqa: PLC0415 - a run without figures need not load matplotlib
 
     for name, figure in _figures(result):
         plots.caption(figure, f"{result.scenario}, {result.scheduler}, seed {result.seed}. {command_line()}")
         file = folder / f"{name}.png"
         plots.save(figure, file)
-        files.append(file)
-    return files
+        yield file
 
 
 def _document(result: Result) -> str:

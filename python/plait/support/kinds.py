@@ -10,8 +10,9 @@ from plait._core import ScenarioError
 USES = {
     "scenario": "plait run FILE, plait compare FILE",
     "plan": "plait sweep FILE",
-    "dataset": "plait analyze FOLDER, plait plot FOLDER, plait report FOLDER, plait run FOLDER --index N",
-    "results": "plait report FOLDER, plait explain FOLDER",
+    "dataset": "plait analyze FOLDER, plait plot FOLDER, plait report FOLDER, plait bundle FOLDER, "
+    "plait run FOLDER --index N",
+    "results": "plait report FOLDER, plait explain FOLDER, plait plot FOLDER, plait bundle FOLDER",
     "recording": "plait replay FOLDER, plait explain FOLDER, plait report FOLDER",
     "paper": "plait reproduce NAME",
 }

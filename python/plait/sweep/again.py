@@ -55,20 +55,9 @@ def run_again(folder: str | PathLike[str], index: int, own: str | None = None) -
         raise ScenarioError(message)
     rest, place = divmod(index, len(schedulers))
     point, seed = divmod(rest, seeds if isinstance(seeds, int) else len(seeds))
-    table = {
-        "name": told["name"],
-        "scenario": told["scenario"],
-        "set": told["set"],
-        "axis": told["axis"],
-        "schedulers": [_choice(folder, schedulers[place], own)],
-        "seeds": seeds,
-        "perturb": told["perturbed"] is not None,
-    }
+    choice = _choice(folder, schedulers[place], own)
     _check_traces(folder, told["traces"])
-    plan = Plan(table, "", str(folder), of_one=True)
-    if plan.identity["points"] != told["points"]:
-        message = f"{folder}: index {index}: the libraries here draw other points from the plan's axes"
-        raise ScenarioError(message)
+    plan = plan_of(told, [choice], str(folder), of_one=True)
     (scheduler,) = plan.schedulers
     number = plan.seeds[seed]
     scenario = json.loads(plan.repetition(point, number))
@@ -80,6 +69,49 @@ def run_again(folder: str | PathLike[str], index: int, own: str | None = None) -
     )
 
 
+def plan_of(
+    told: Mapping[str, Any],
+    schedulers: Sequence[str],
+    origin: str,
+    base: Path = Path(),
+    *,
+    of_one: bool = False,
+) -> Plan:
+    """Return the plan of a dataset, from the full plan in it.
+
+    Args:
+        told: the full plan.
+        schedulers: in the form of plans.
+        origin: name of the dataset in messages.
+        base: folder of traces and of the schedulers' files.
+        of_one: whether only one of the schedulers is given.
+
+    Raises:
+        ScenarioError: the plan is not valid, or its points are others here.
+    """
+    keys = ("name", "scenario", "set", "axis", "seeds")
+    table = {key: told[key] for key in keys}
+    table |= {"schedulers": list(schedulers), "perturb": told["perturbed"] is not None}
+    plan = Plan(table, base, origin, of_one=of_one)
+    if plan.identity["points"] != told["points"]:
+        message = f"{origin}: the libraries here draw other points from the plan's axes"
+        raise ScenarioError(message)
+    return plan
+
+
+def own_text(label: str, file: str) -> str:
+    """Return a user-defined scheduler with this label and file in the form of plans."""
+    name, given = _parts(label)
+    return ":".join([file, name, *given])
+
+
+def _parts(label: str) -> tuple[str, list[str]]:
+    """Return the class and the parameters of a label, which may begin with the file."""
+    first, *rest = label.split(":")
+    name, *given = rest if first.endswith(PYTHON + LIBRARIES) else (first, *rest)
+    return name, given
+
+
 def _choice(folder: Path, scheduler: Any, own: str | None) -> Any:
     """Return the scheduler in the form of plans."""
     if isinstance(scheduler, str):
@@ -87,8 +119,7 @@ def _choice(folder: Path, scheduler: Any, own: str | None) -> Any:
             message = f"--scheduler {own!r}: the run's scheduler is {scheduler}; expected no --scheduler"
             raise ScenarioError(message)
         return scheduler
-    first, *rest = scheduler["class"].split(":")
-    name, *given = rest if first.endswith(PYTHON + LIBRARIES) else (first, *rest)
+    name, given = _parts(scheduler["class"])
     if own is None:
         message = (
             f"{folder}: the run's scheduler is {scheduler['class']}, one of your own; "

@@ -1,0 +1,30 @@
+"""Bundles: results with all that repeats them, in one archive for an artifact evaluation.
+
+from plait.bundles import bundle, rerun
+
+bundle("results/plan", "plan.zip", files=["mine.py"])
+rerun("plan.zip", "again").different            # names of files with other bytes
+
+A bundle is a ZIP archive:
+
+| file of a bundle | content |
+|---|---|
+| `bundle.json` | versions, commands, seeds, and the SHA-256 of every other file |
+| `README.txt` | the same for people, with the command that repeats it |
+| `results/` | the folder of results, or the dataset of a sweep |
+| `schedulers/`, `traces/` | the files of user-defined schedulers, and of recorded links |
+
+| module | content |
+|---|---|
+| `archive.py` | writes and reads the archive; refuses damaged ones and names outside the folder |
+| `packing.py` | finds the files of a bundle |
+| `rerun.py` | makes the runs of a bundle again, and compares the bytes |
+
+Results are repeated run by run, from the scenario of each run. Figures are not compared: they are
+drawn from the tables, and contain the command.
+"""
+
+from plait.bundles.packing import bundle
+from plait.bundles.rerun import Rerun, rerun
+
+__all__ = ["Rerun", "bundle", "rerun"]

@@ -1,0 +1,223 @@
+"""Finds the files of a bundle: results, user-defined schedulers, and recorded links."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from os import PathLike
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from plait._core import ScenarioError
+from plait.bundles import archive
+from plait.bundles.archive import README, RESULTS, SCHEDULERS, TRACES, digest
+from plait.recordings import RECORDING
+from plait.results.recorded import ORIGIN, holds_results, read_origins, read_results
+from plait.results.result import Result
+from plait.scenarios.own import LIBRARIES, PYTHON
+from plait.support.files import free_name
+from plait.support.machine import plait_version
+from plait.sweep.dataset import about as about_dataset
+from plait.sweep.dataset_writer import JOURNAL
+
+LIBRARIES_OF_BYTES = ("polars", "numpy", "scipy")
+"""Packages on whose version the bytes of results depend."""
+
+
+def bundle(
+    folder: str | PathLike[str], place: str | PathLike[str], files: Sequence[str | PathLike[str]] = ()
+) -> list[str]:
+    """Pack results or a dataset with all that repeats them into one archive.
+
+    Args:
+        folder: an output of ``plait run --out``, ``plait compare --out`` or ``plait sweep``.
+        place: name of the archive.
+        files: files of user-defined schedulers and traces, if they are not where the results say.
+            A dataset names no files of schedulers.
+
+    Returns:
+        The names of its files.
+
+    Raises:
+        ScenarioError: the folder has no results, or a scheduler or trace is not found. OutputError:
+            the archive is not writable.
+    """
+    folder, place = Path(folder), Path(place)
+    found = _Files(folder, [_given(Path(one)) for one in files])
+    about = _of_results(folder, found) if holds_results(folder) else _of_dataset(folder, found)
+    for file in sorted(folder.rglob("*")):
+        if file.is_file() and not file.name.startswith("."):
+            found.packed[f"{RESULTS}/{file.relative_to(folder).as_posix()}"] = _read(file)
+    found.packed[README] = _readme(place, about).encode()
+    archive.write(place, {**about, "schedulers": found.schedulers, "traces": found.traces}, found.packed)
+    return list(found.packed)
+
+
+@dataclass
+class _Files:
+    """The files of a bundle as they are found.
+
+    packed: content by name. schedulers: for each user-defined scheduler its label, its hash and its
+    file in the archive. traces: their files in the archive, by the names in scenarios.
+    """
+
+    folder: Path
+    given: Sequence[tuple[Path, bytes]]
+
+    def __post_init__(self) -> None:
+        self.packed: dict[str, bytes] = {}
+        self.schedulers: list[dict[str, str]] = []
+        self.traces: dict[str, str] = {}
+        self._taken: set[str] = set()
+
+    def scheduler(self, label: str, sha256: str, known: Iterable[tuple[str, bytes]]) -> None:
+        """Pack the file of a scheduler: one of `known`, which have names and contents, or given."""
+        for file, data in (*known, *((str(file), data) for file, data in self.given)):
+            if digest(data) == sha256:
+                # A dataset's label may begin with the end of the path, which tells two files apart.
+                first = label.partition(":")[0]
+                name = first if first.endswith(PYTHON + LIBRARIES) else Path(file).name
+                at = f"{SCHEDULERS}/{name}"
+                if self.packed.get(at, data) != data:
+                    at = f"{SCHEDULERS}/{sha256[:8]}/{name}"
+                self.packed[at] = data
+                self.schedulers.append({"label": label, "sha256": sha256, "file": at})
+                return
+        message = (
+            f"{self.folder}: scheduler {label} is one of your own; "
+            f"expected --file with its file, of SHA-256 {sha256[:16]}…"
+        )
+        raise ScenarioError(message)
+
+    def trace(self, name: str, sha256: str | None) -> None:
+        """Pack a recorded link, with the name in the scenario."""
+        if name in self.traces:
+            return
+        here = [(Path(name), Path(name).read_bytes())] if Path(name).is_file() else []
+        for file, data in (*here, *self.given):
+            if digest(data) == sha256 if sha256 is not None else file.name == Path(name).name:
+                at = name if sha256 is not None else free_name(Path(name).name, self._taken)
+                self.traces[name] = f"{TRACES}/{at}"
+                self.packed[self.traces[name]] = data
+                return
+        message = f"{self.folder}: trace {name}: no such file; expected --file with it"
+        raise ScenarioError(message)
+
+
+def _of_results(folder: Path, found: _Files) -> dict[str, Any]:
+    if (folder / RECORDING).is_file():
+        message = (
+            f"{folder}: is the recording of a transfer, which real links cannot repeat; expected results"
+        )
+        raise ScenarioError(message)
+    results, origins = read_results(folder), read_origins(folder)
+    if (folder / "result.json").is_file():
+        message = f"{folder}: is one run's folder; expected the folder of --out, with {ORIGIN}"
+        raise ScenarioError(message)
+    for result in results:
+        if result.scenario_json is None:
+            message = f"{folder}: {result.scenario}, {result.scheduler}: no scenario.json; cannot be repeated"
+            raise ScenarioError(message)
+        if result.own_scheduler is not None:
+            found.scheduler(result.scheduler, str(result.own_scheduler["sha256"]), _own_files(result))
+        for name in trace_names(json.loads(result.scenario_json)):
+            found.trace(name, None)
+    made = {str(one["plait"]) for one in origins if "plait" in one} or {plait_version()}
+    if len(made) > 1:
+        message = f"{folder}: runs of several versions of Plait: {', '.join(sorted(made))}; expected one"
+        raise ScenarioError(message)
+    seeds = list(dict.fromkeys(result.seed for result in results))
+    names = list(dict.fromkeys(result.scheduler for result in results))
+    commands = [str(one["command"]) for one in origins]
+    return _about("results", made.pop(), commands, len(results), seeds, names)
+
+
+def _of_dataset(folder: Path, found: _Files) -> dict[str, Any]:
+    told = about_dataset(folder)
+    if (folder / JOURNAL).exists():
+        message = f"{folder}: the sweep is not complete; expected plait sweep with its plan again"
+        raise ScenarioError(message)
+    for one in told["schedulers"]:
+        if isinstance(one, Mapping):
+            found.scheduler(one["class"], one["sha256"], ())
+    for name, sha256 in told["traces"].items():
+        path = PurePosixPath(name)
+        if path.is_absolute() or ".." in path.parts:
+            message = f"{folder}: trace {name}: is outside the plan's folder; expected it below"
+            raise ScenarioError(message)
+        found.trace(name, sha256)
+    seeds = told["seeds"]
+    numbers = list(range(1, seeds + 1)) if isinstance(seeds, int) else seeds
+    command = [f"plait sweep {told['name']}.toml"]
+    return _about("dataset", str(told["version"]), command, told["runs"], numbers, told["labels"])
+
+
+def _about(
+    kind: str, plait: str, commands: list[str], runs: int, seeds: list[int], labels: list[str]
+) -> dict[str, Any]:
+    versions = {"plait": plait, "python": platform.python_version()}
+    return {
+        "kind": kind,
+        "versions": {**versions, **{name: version(name) for name in LIBRARIES_OF_BYTES}},
+        "commands": commands,
+        "runs": runs,
+        "seeds": seeds,
+        "labels": labels,
+    }
+
+
+def trace_names(value: Any) -> Iterator[str]:
+    """Yield the files of recorded links in a scenario's table."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if key == "trace" and isinstance(inner, str):
+                yield inner
+            else:
+                yield from trace_names(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from trace_names(inner)
+
+
+def _own_files(result: Result) -> Iterator[tuple[str, bytes]]:
+    """Yield the possible files of a run's scheduler: the source in its record, and the file."""
+    own = result.own_scheduler or {}
+    file = str(own["file"])
+    if own.get("source") is not None and file.endswith(PYTHON):
+        yield file, str(own["source"]).encode()
+    if Path(file).is_file():
+        yield file, _read(Path(file))
+
+
+def _given(file: Path) -> tuple[Path, bytes]:
+    return file, _read(file)
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        message = f"{file}: cannot be read: {error.strerror or error}"
+        raise ScenarioError(message) from error
+
+
+def _readme(place: Path, about: Mapping[str, Any]) -> str:
+    versions = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
+    return "\n".join(
+        [
+            f"{about['runs']} runs of Plait {about['versions']['plait']}, packed by plait bundle.",
+            "",
+            f"To repeat them with Plait {about['versions']['plait']} and compare the bytes:",
+            "",
+            f"    plait rerun {place.name}",
+            "",
+            f"versions: {versions}",
+            f"schedulers: {', '.join(about['labels'])}",
+            f"seeds: {', '.join(map(str, about['seeds']))}",
+            *(f"command: {one}" for one in about["commands"]),
+            "",
+        ]
+    )

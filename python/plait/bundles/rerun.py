@@ -1,0 +1,212 @@
+"""Makes the runs of a bundle again, and compares their files with those in the bundle."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from plait._core import OutputError, ScenarioError
+from plait.bundles import archive
+from plait.bundles.archive import RESULTS, SCHEDULERS, TRACES, Bundle, unpack
+from plait.bundles.packing import LIBRARIES_OF_BYTES
+from plait.results.recorded import RESULT, SCENARIO, read_result
+from plait.results.result import Result
+from plait.results.writing import write_result
+from plait.runs.run import Task, run_tasks
+from plait.scenarios.own import Own
+from plait.scenarios.scenario import from_table
+from plait.support.files import make_folder
+from plait.support.machine import plait_version
+from plait.sweep import sweep
+from plait.sweep.again import own_text, plan_of
+from plait.sweep.dataset_writer import PLAN
+
+FIGURES = (".png",)
+"""Suffixes of files that are not compared: figures contain the command."""
+
+
+@dataclass(frozen=True)
+class Rerun:
+    """The outcome: the number of runs and of compared files, and the names of different ones.
+
+    notes: possible causes of differences, a sentence each.
+    """
+
+    runs: int
+    files: int
+    different: list[str]
+    notes: list[str]
+
+
+def rerun(
+    place: str | PathLike[str],
+    folder: str | PathLike[str],
+    *,
+    threads: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> Rerun:
+    """Make the runs of a bundle again in a new folder, and compare the bytes of all files.
+
+    Args:
+        place: name of the archive.
+        folder: where the new results go: a new folder, or an empty one.
+        threads: number of parallel runs; 0: one per core.
+        progress: called with the completed share of the runs.
+
+    Raises:
+        ScenarioError: the file is no bundle, is damaged, is of another version of Plait, or lacks a
+            scheduler. OutputError: the folder is not empty or not writable. RunError: a run failed.
+    """
+    folder = Path(folder)
+    found = archive.read(Path(place))
+    made_by = str(found.about["versions"]["plait"])
+    if made_by != plait_version():
+        message = f"{place}: was made by Plait {made_by}, this is {plait_version()}; expected Plait {made_by}"
+        raise ScenarioError(message)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        message = f"{folder}: is not empty; expected a new folder"
+        raise OutputError(message)
+    make_folder(folder)
+    told = progress or (lambda _: None)
+    with tempfile.TemporaryDirectory(prefix="plait-") as temporary:
+        base = Path(temporary)
+        unpack({name: data for name, data in found.files.items() if not name.startswith(f"{RESULTS}/")}, base)
+        again = _results if found.about["kind"] == "results" else _dataset
+        again(found, base, folder, threads, told)
+    return _compared(found, folder)
+
+
+def _compared(found: Bundle, folder: Path) -> Rerun:
+    """Compare the files of the bundle's results with those in the folder."""
+    before = {
+        name: data
+        for name, data in found.below(RESULTS).items()
+        if not name.endswith(FIGURES) and (found.about["kind"] == "dataset" or "/" in name)
+    }
+    different = [
+        name
+        for name, data in before.items()
+        if not (folder / name).is_file() or (folder / name).read_bytes() != data
+    ]
+    notes = [
+        f"made with {name} {then}, here is {version(name)}"
+        for name in LIBRARIES_OF_BYTES
+        if (then := found.about["versions"].get(name)) != version(name)
+    ]
+    return Rerun(int(found.about["runs"]), len(before), different, notes)
+
+
+def _results(
+    found: Bundle, base: Path, folder: Path, threads: int, progress: Callable[[float], None]
+) -> None:
+    """Make the runs of a folder of results, each from its scenario."""
+    unpack(found.below(RESULTS), base / RESULTS)
+    names = sorted(name.rpartition("/")[0] for name in found.below(RESULTS) if name.endswith(f"/{RESULT}"))
+    for number, name in enumerate(names):
+        before = read_result(base / RESULTS / name)
+        made = _again(found, base, before, threads)
+        write_result(made, folder / name)
+        _restore_traces(found, base, folder / name / SCENARIO)
+        progress((number + 1) / len(names))
+
+
+def _again(found: Bundle, base: Path, before: Result, threads: int) -> Result:
+    """Make a run again, with the tables that it recorded.
+
+    Its scenario is that of a repetition already, so the digest of the one as written is kept.
+    """
+    tables = before.recorded()
+    table = json.loads(before.scenario_json or "{}")
+    for name, at in found.about["traces"].items():
+        table = _renamed(table, name, str(base / at))
+    task = Task(
+        scenario=from_table(table, before.scenario, base),
+        scheduler=_own(found, before),
+        packets="packets" in tables,
+        series=_interval(tables["connection_series"]) if "connection_series" in tables else None,
+        decisions="decisions" in tables,
+    )
+    (made,) = run_tasks([task], threads=threads, engine=before.data["engine"])
+    return Result(
+        made.run,
+        before.scheduler,
+        made.scenario_json,
+        made.own_scheduler,
+        made.warnings,
+        before.repetition_of,
+    )
+
+
+def _interval(series: Any) -> str:
+    """Return the interval of a time series."""
+    times = series["time_ns"]
+    return f"{times[1] - times[0] if len(times) > 1 else max(times[0], 1)}ns"
+
+
+def _own(found: Bundle, before: Result) -> Own | None:
+    own = before.own_scheduler
+    if own is None:
+        return None
+    data = found.files[_file_of(found, before.scheduler, str(own["sha256"]))]
+    return Own(str(own["file"]), own["class"], tuple(own["parameters"].items()), data)
+
+
+def _file_of(found: Bundle, label: str, sha256: str) -> str:
+    """Return the file of a user-defined scheduler in the bundle."""
+    for one in found.about["schedulers"]:
+        if one["sha256"] == sha256 and one["file"] in found.files:
+            return str(one["file"])
+    message = f"{found.place}: scheduler {label}: its file is missing below {SCHEDULERS}; expected a complete bundle"
+    raise ScenarioError(message)
+
+
+def _renamed(value: Any, name: str, new: str) -> Any:
+    """Return a scenario's table with another name of a trace."""
+    if isinstance(value, Mapping):
+        return {
+            key: new if key == "trace" and inner == name else _renamed(inner, name, new)
+            for key, inner in value.items()
+        }
+    return [_renamed(inner, name, new) for inner in value] if isinstance(value, list) else value
+
+
+def _restore_traces(found: Bundle, base: Path, file: Path) -> None:
+    """Write the names of traces as they were, instead of those of the unpacked files."""
+    text = before = file.read_text(encoding="utf-8")
+    for name, at in found.about["traces"].items():
+        text = text.replace(json.dumps(str(base / at)), json.dumps(name))
+    if text != before:
+        file.write_text(text, encoding="utf-8")
+
+
+def _dataset(
+    found: Bundle, base: Path, folder: Path, threads: int, progress: Callable[[float], None]
+) -> None:
+    """Make the runs of a sweep again."""
+    try:
+        told = json.loads(found.files[f"{RESULTS}/{PLAN}"])
+    except (KeyError, ValueError) as error:
+        message = f"{found.place}: no bundle of a sweep: {RESULTS}/{PLAN} is missing or no JSON"
+        raise ScenarioError(message) from error
+    schedulers = [
+        one if isinstance(one, str) else own_text(one["class"], _file_of(found, one["class"], one["sha256"]))
+        for one in told["schedulers"]
+    ]
+    # The files of schedulers are relative to the same folder as traces.
+    for name, data in found.below(TRACES).items():
+        unpack({name: data}, base)
+    plan = plan_of(told, schedulers, str(found.place), base)
+    rows = int(told["rows_per_part"])
+    sweep(
+        plan,
+        folder,
+        threads=threads,
+        progress=lambda done: progress(done / len(plan)),
+        rows_per_part=rows,
+    )
