@@ -1,4 +1,4 @@
-"""Bundles: what they hold, that they repeat, and that bad ones are refused in one line."""
+"""Bundles: their content, their repetition, and the refusal of bad ones in one line."""
 
 from __future__ import annotations
 

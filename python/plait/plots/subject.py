@@ -1,4 +1,4 @@
-"""What a figure for a paper shows: a metric of some schedulers in a dataset."""
+"""The subject of a figure for a paper: a metric of some schedulers in a dataset."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ def _drawn(
                 values = [one.value * scale for one in curve.estimates]
                 axes.plot(curve.places, values, color="#D0D0D0", linewidth=0.7, zorder=1)
         compact(axes, log=log)
-        if columns > 1:
+        if columns > 1 or len(found) == 1:  # a legend has several entries
             axes.set_title(found[index].scheduler, fontsize=SMALL, loc="left", pad=2)
         if index % columns == 0:
             height = figure.get_figheight() * (0.9 if columns == 1 else 0.9 / -(-len(found) // columns))

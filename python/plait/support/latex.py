@@ -5,6 +5,8 @@ A document needs ``\usepackage{booktabs}``.
 
 from __future__ import annotations
 
+import textwrap
+
 from rich.text import Text
 
 from plait.support.tables import Cell, Content
@@ -28,6 +30,8 @@ ESCAPES = {
     "η": r"$\eta$",
 }
 """Characters that LaTeX reads as commands, or that its common fonts lack."""
+HEADING = 16
+"""Least characters of a heading's line."""
 
 
 def escaped(text: str) -> str:
@@ -49,7 +53,8 @@ def booktabs(content: Content, title: str = "") -> str:
     if title:
         lines.append(f"\\caption{{{escaped(title)}}}")
     lines += [f"\\begin{{tabular}}{{@{{}}{columns}@{{}}}}", r"\toprule"]
-    lines += [f"{' & '.join(map(_heading, content.headings))} \\\\", r"\midrule"]
+    headings = [_heading(text, _longest(content, place)) for place, text in enumerate(content.headings)]
+    lines += [f"{' & '.join(headings)} \\\\", r"\midrule"]
     for number, row in enumerate(content.rows):
         lines.append(f"{' & '.join(map(_cell, row))} \\\\")
         if number in content.breaks and number + 1 < len(content.rows):
@@ -63,9 +68,14 @@ def comment(text: str) -> str:
     return "".join(f"% {line.strip()}\n" for line in marked.splitlines())
 
 
-def _heading(text: str) -> str:
-    """Return a heading; several lines become a table of their own, aligned at its last line."""
-    lines = [escaped(line) for line in text.split("\n")]
+def _longest(content: Content, place: int) -> int:
+    """Return the characters of a column's longest cell, or enough for a few words of its heading."""
+    return max([HEADING, *(len(_text(row[place]).plain) for row in content.rows)])
+
+
+def _heading(text: str, width: int) -> str:
+    """Return a heading in lines of at most `width` characters, aligned at the last one."""
+    lines = [escaped(part) for line in text.split("\n") for part in textwrap.wrap(line, width)] or [""]
     if len(lines) == 1:
         return lines[0]
     inner = r" \\ ".join(lines)
@@ -73,7 +83,11 @@ def _heading(text: str) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    text = Text.from_markup(cell) if isinstance(cell, str) else cell
+    text = _text(cell)
     said = escaped(text.plain)
     bold = "bold" in str(text.style) or any("bold" in str(span.style) for span in text.spans)
     return f"\\textbf{{{said}}}" if bold else said
+
+
+def _text(cell: Cell) -> Text:
+    return Text.from_markup(cell) if isinstance(cell, str) else cell
