@@ -12,7 +12,7 @@ from plait._core import ScenarioError
 from plait.analysis.comparison import AgainstBaseline, Units, compare, outcome, units
 from plait.analysis.contest import ahead
 from plait.analysis.regions import ENOUGH, Region, check_variables, regions
-from plait.results.metrics import direction, meant
+from plait.results.metrics import meant
 from plait.statistics.estimate import CONFIDENCE
 from plait.support.words import expected
 from plait.sweep.dataset import Dataset
@@ -134,7 +134,7 @@ def analyze(
         message = f"tie: expected a share from 0 to 1, got {tie}"
         raise ScenarioError(message)
     check_variables(by or (), dataset.variables)
-    directions = {name: _higher_is_better(name, dataset.names) for name in names}
+    directions = {name: _higher_is_better(name, dataset) for name in names}
     frame = dataset.columns("point", "seed", "scheduler", "error", *dataset.variables, *names)
     failures = {name: count for name in known if (count := frame.filter(scheduler=name)["error"].count())}
     reasons = dataset.reasons if failures else {}
@@ -156,11 +156,11 @@ def analyze(
     return Analysis(dataset, base, tie, failures, reasons, analyses)
 
 
-def _higher_is_better(name: str, columns: Sequence[str]) -> bool:
-    way = direction(name)
+def _higher_is_better(name: str, dataset: Dataset) -> bool:
+    way, columns = dataset.direction(name), dataset.names
     if way == 0:
         what = "neither more nor less of it is better" if name in columns else "unknown"
-        judged = [column for column in columns if direction(column) != 0]
+        judged = [column for column in columns if dataset.direction(column) != 0]
         message = f"metric {name!r}: {what}{expected(name, judged)}"
         raise ScenarioError(message)
     return way > 0

@@ -20,11 +20,11 @@ PREFIX = "plait_user_"
 """Prefix of the module names of user files."""
 
 
-def load(text: str, file: str, name: str, origin: str) -> type[_core.Scheduler]:
-    """Load the class `name` from a file's text; `origin` names the scheduler in messages.
+def module_of(text: str, file: str, origin: str) -> ModuleType:
+    """Run a file's text as a fresh module; `origin` names it in messages.
 
     Raises:
-        ScenarioError: the text cannot be run, or defines no such class.
+        ScenarioError: the text cannot be run.
     """
     # The hash distinguishes files of the same name: dataclasses and annotations look up their
     # module.
@@ -36,6 +36,16 @@ def load(text: str, file: str, name: str, origin: str) -> type[_core.Scheduler]:
         exec(compile(text, file, "exec"), vars(module))
     except (Exception, SystemExit) as error:
         raise _refused(f"{origin}: {file} cannot be imported", error, file) from error
+    return module
+
+
+def load(text: str, file: str, name: str, origin: str) -> type[_core.Scheduler]:
+    """Load the class `name` from a file's text; `origin` names the scheduler in messages.
+
+    Raises:
+        ScenarioError: the text cannot be run, or defines no such class.
+    """
+    module = module_of(text, file, origin)
     own = {
         key: value
         for key, value in vars(module).items()

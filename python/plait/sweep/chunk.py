@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from plait import _core
 from plait._core import RunError, ScenarioError
+from plait.results.result import Result
 from plait.runs.watchdog import Watchdog
 from plait.scenarios.python_class import place
 from plait.statistics import axes
 from plait.support.machine import plait_version
+from plait.support.parallel import Watch, in_parallel
 from plait.sweep.journal import Row
+from plait.sweep.own_metric import OwnMetric, series_ns
 from plait.sweep.plan import Plan, PlannedRun, PlannedScheduler
 
 POLL_SECONDS = 0.1
@@ -44,35 +49,40 @@ def orders(plan: Plan, runs: Iterable[PlannedRun]) -> Iterator[SweepRun]:
         yield SweepRun(run.index, scenario, run.seed, run.scheduler.at(values), where, str(plan.base))
 
 
-def make(given: Iterable[SweepRun], places: Sequence[str], threads: int) -> Iterator[tuple[int, Row]]:
+def make(
+    given: Iterable[SweepRun], places: Sequence[str], threads: int, metrics: Sequence[OwnMetric] = ()
+) -> Iterator[tuple[int, Row]]:
     """Make runs on threads of the core; rows in the order in which runs end.
 
-    A scheduler written in Python runs on the calling thread.
+    A scheduler written in Python runs on the calling thread. With metrics of the plan's own, each
+    run is one call of the core, because they need its whole result.
 
     Args:
         given: the runs.
         places: places of the metrics in a run's JSON.
         threads: number of threads; 0: one per core.
+        metrics: the plan's own metrics.
 
     Raises:
         ScenarioError: a scenario is not valid. No run continues after this or any other exception.
     """
+    if metrics:
+        work = partial(_measured, metrics=metrics, places=places)
+        yield from ((order.index, row) for order, row in in_parallel(given, work, workers=threads))
+        return
     pool = _core.Pool(threads, places)
     try:
         under_way = 0
         for order in given:
-            foreign = None
-            if order.scheduler.own is not None:
-                try:
-                    own = order.scheduler.own.make()
-                except ScenarioError as error:  # at a point that the plan did not validate
-                    yield order.index, Row(str(error), None)
-                    continue
-                if isinstance(own, _core.Scheduler):
-                    yield order.index, _python(order, own, places)
-                    continue
-                foreign = own
-            _submit(pool, order, foreign)
+            try:
+                own = None if order.scheduler.own is None else order.scheduler.own.make()
+            except ScenarioError as error:  # at a point that the plan did not validate
+                yield order.index, Row(str(error), None)
+                continue
+            if isinstance(own, _core.Scheduler):
+                yield order.index, _alone(order, own, places)
+                continue
+            _submit(pool, order, own)
             under_way += 1
             while under_way >= AHEAD * pool.size:
                 yield _take(pool)
@@ -103,13 +113,41 @@ def _take(pool: _core.Pool) -> tuple[int, Row]:
             return index, Row(error, values)
 
 
-def _python(order: SweepRun, scheduler: _core.Scheduler, places: Sequence[str]) -> Row:
-    """Make a run with a Python scheduler; an exception of the class makes the run a failed one."""
-    scenario = _core.Scenario(order.scenario, order.where, order.base, format="json")
+def _measured(order: SweepRun, watch: Watch, metrics: Sequence[OwnMetric], places: Sequence[str]) -> Row:
+    """Make a run with the plan's own metrics."""
     try:
-        job = _core.Job(scenario, python_scheduler=scheduler, seed=order.seed)
-        with Watchdog([scheduler]):
-            (made,) = _core.run([job], threads=1)
+        own = None if order.scheduler.own is None else order.scheduler.own.make()
+    except ScenarioError as error:
+        return Row(str(error), None)
+    return _alone(order, own, places, metrics, watch)
+
+
+def _alone(
+    order: SweepRun,
+    own: _core.Scheduler | _core.Foreign | None,
+    places: Sequence[str],
+    metrics: Sequence[OwnMetric] = (),
+    watch: Watch | None = None,
+) -> Row:
+    """Make a run by itself; an exception of a scheduler or a metric makes the run a failed one."""
+    scenario = _core.Scenario(order.scenario, order.where, order.base, format="json")
+    python = own if isinstance(own, _core.Scheduler) else None
+    try:
+        job = _core.Job(
+            scenario,
+            scheduler=order.scheduler.built_in,
+            python_scheduler=python,
+            foreign=own if isinstance(own, _core.Foreign) else None,
+            seed=order.seed,
+            packets=any(one.packets for one in metrics),
+            series_ns=series_ns(metrics),
+            decisions_from_ns=0 if any(one.decisions for one in metrics) else None,
+        )
+        with Watchdog([] if python is None else [python]):
+            (made,) = _core.run([job], threads=1, progress=watch)
+        values = json.loads(_core.pick(made.json, places))
+        result = Result(made, order.scheduler.label, job.scenario.json)
+        return Row(None, json.dumps([*values, *(one.value(result) for one in metrics)]))
     except RunError as error:
         return Row(str(error), None)
     except ScenarioError:
@@ -118,7 +156,6 @@ def _python(order: SweepRun, scheduler: _core.Scheduler, places: Sequence[str]) 
         where = place(error)
         said = f"{type(error).__name__}: {error}{f' ({where})' if where else ''}"
         return Row(f"scheduler {order.scheduler.label}: {said}", None)
-    return Row(None, _core.pick(made.json, places))
 
 
 @dataclass(frozen=True)
@@ -128,6 +165,7 @@ class Chunk:
     version: str
     orders: Sequence[SweepRun]
     places: Sequence[str]
+    metrics: Sequence[OwnMetric]
 
     def __call__(self) -> tuple[list[tuple[int, Row]], float]:
         """Return the rows, and the seconds that they took.
@@ -142,10 +180,11 @@ class Chunk:
             )
             raise RunError(message)
         start = time.monotonic()
-        rows = list(make(self.orders, self.places, threads=1))
+        rows = list(make(self.orders, self.places, 1, self.metrics))
         return rows, time.monotonic() - start
 
 
 def make_chunk(plan: Plan, indices: Sequence[int]) -> Chunk:
     """Return these runs of a plan as one chunk."""
-    return Chunk(plait_version(), tuple(orders(plan, map(plan.run, indices))), plan.columns.places)
+    given = tuple(orders(plan, map(plan.run, indices)))
+    return Chunk(plait_version(), given, plan.columns.places, plan.metrics)

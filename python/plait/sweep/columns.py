@@ -26,8 +26,8 @@ ERROR = "error"
 class Columns:
     """The columns of one plan's dataset.
 
-    schema: names and types. metrics: the names of the metrics among them. places: places of the
-    metrics in a run's JSON, for `plait._core.pick`.
+    schema: names and types. metrics: the names of the metrics among them, the plan's own ones last.
+    places: places of the other metrics in a run's JSON, for `plait._core.pick`.
     """
 
     def __init__(
@@ -37,18 +37,20 @@ class Columns:
         paths: Sequence[str],
         flows: Sequence[str],
         queues: Sequence[tuple[str, str]],
+        own: Sequence[str] = (),
         place: str,
     ) -> None:
         found = {**dict(_found(paths, flows)), **dict(_of_queues(queues))}
-        for name in variables:
-            if name in PLACE or name == ERROR or name in found:
-                message = (
-                    f"{place}: variable {name!r}: a column of the dataset has this name; expected another one"
-                )
-                raise ScenarioError(message)
+        taken = {*PLACE, ERROR, *found}
+        for what, names in (("variable", variables), ("metric", own)):
+            for name in names:
+                if name in taken:
+                    message = f"{place}: {what} {name!r}: a column of the dataset has this name; expected another one"
+                    raise ScenarioError(message)
+                taken.add(name)
         self.variables = tuple(variables)
-        self.metrics = tuple(found)
-        kinds = {name: kind for name, (_, kind) in found.items()}
+        self.metrics = (*found, *own)
+        kinds = {name: kind for name, (_, kind) in found.items()} | dict.fromkeys(own, pl.Float64)
         self.schema = pl.Schema({**PLACE, **variables, ERROR: pl.String, **kinds})
         self.places = [place for place, _ in found.values()]
 

@@ -14,6 +14,8 @@ from typing import Any, cast
 import polars as pl
 
 from plait._core import ScenarioError
+from plait.results.catalogue import LESS, MORE
+from plait.results.metrics import direction
 from plait.scenarios.repetition import identical_note
 from plait.support.kinds import otherwise
 from plait.support.words import expected
@@ -131,6 +133,13 @@ class Dataset:
     def metrics(self) -> list[str]:
         """The columns of metrics."""
         return list(self.about["metrics"])
+
+    def direction(self, name: str) -> int:
+        """Return 1 if more of a metric is better, −1 if less is, otherwise 0."""
+        for one in self.about.get("metric", []):
+            if one["name"] == name:
+                return MORE if one["better"] == "more" else LESS
+        return direction(name)
 
     @property
     def perturbed(self) -> bool:

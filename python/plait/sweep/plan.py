@@ -4,6 +4,7 @@
     schedulers = ["lowest-rtt", "daps"]         # as for the command; tables, "all", "mine.py:Mine"
     seeds = 5                                   # 1 to 5; or a list
     perturb = true                              # seeds are repetitions; default with several
+    metric = [{ name = "mine.py:stall_ms" }]    # see `plait.sweep.own_metric`
     set = { "path.lte.rtt" = "{rtt}ms", "transport.receive_buffer" = "{round(buffer)}kB" }
 
     [[axis]]                                    # see `plait.statistics.axes`; axes make a grid
@@ -44,8 +45,9 @@ from plait.statistics import axes
 from plait.support.kinds import otherwise
 from plait.support.machine import plait_version
 from plait.sweep.columns import Columns
+from plait.sweep.own_metric import read_metrics
 
-KEYS = ("name", "scenario", "schedulers", "seeds", "perturb", "set", "axis")
+KEYS = ("name", "scenario", "schedulers", "seeds", "perturb", "set", "axis", "metric")
 MOST_RUNS = 2**32
 """Maximum number of runs of one plan."""
 MOST_CHECKED = 10_000
@@ -129,6 +131,7 @@ class Plan:
         self.seeds = _seeds(table.get("seeds", 1), origin)
         self.perturb = _flag(table, "perturb", len(self.seeds) > 1, origin)
         self.schedulers = _schedulers(table["schedulers"], folder, origin)
+        self.metrics = read_metrics(table.get("metric", []), folder, origin)
         self.set = _mapping(table.get("set", {}), f"{origin}: set")
         for key in ("seed", "scheduler"):
             if key in self.set:
@@ -198,7 +201,8 @@ class Plan:
             for name in self.variables
         }
         queues = list(dict.fromkeys(queue for point in self._disciplines() for queue in self._queues(point)))
-        return Columns(kinds, paths=paths, flows=flows, queues=queues, place=self.origin)
+        own = [one.name for one in self.metrics]
+        return Columns(kinds, paths=paths, flows=flows, queues=queues, own=own, place=self.origin)
 
     @cached_property
     def identity(self) -> dict[str, Any]:
@@ -213,6 +217,7 @@ class Plan:
                 one.label if one.own is None else {"class": one.label, "sha256": one.own.sha256}
                 for one in self.schedulers
             ],
+            "metric": [one.document() for one in self.metrics],
             "seeds": len(self.seeds) if isinstance(self.seeds, range) else list(self.seeds),
             "perturbed": BOUNDS if self.perturb else None,
             "traces": {name: _sha256((self.base / name).read_bytes()) for name in sorted(self._traces())},

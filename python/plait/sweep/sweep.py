@@ -69,7 +69,7 @@ def sweep(
             progress(done)
         missing = writer.missing()
         rows = (
-            chunk.make(chunk.orders(plan, map(plan.run, missing)), plan.columns.places, threads)
+            chunk.make(chunk.orders(plan, map(plan.run, missing)), plan.columns.places, threads, plan.metrics)
             if executor is None
             else cluster.make_on(executor, plan, missing, workers)
         )

@@ -1,0 +1,137 @@
+"""Metrics of one's own in plans: a Python function of a `plait.Result`, in a file.
+
+    [[metric]]
+    name = "mine.py:longest_stall_ms"   # FILE.py:FUNCTION, relative to the plan
+    better = "less"                     # or "more"; default "less"
+    packets = true                      # what the runs record for it, as `plait.run` takes it:
+    series = "10ms"                     # packets, series, decisions
+
+The function returns a number, or None where the run has no value. The column has its name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from plait._core import RunError, ScenarioError
+from plait.results.result import Result
+from plait.scenarios import python_class
+from plait.scenarios.own import PYTHON
+from plait.scenarios.units import duration_ns
+from plait.statistics import axes
+
+KEYS = ("name", "better", "packets", "series", "decisions")
+BETTER = ("less", "more")
+
+
+@dataclass(frozen=True)
+class OwnMetric:
+    """A metric of the plan, with all data to compute it, also on another machine."""
+
+    file: str
+    name: str
+    better: str
+    content: bytes = field(repr=False)
+    packets: bool = False
+    series: str | float | None = None
+    decisions: bool = False
+
+    def document(self) -> dict[str, Any]:
+        """Return the metric's description in datasets."""
+        return {
+            "name": self.name,
+            "better": self.better,
+            "sha256": hashlib.sha256(self.content).hexdigest(),
+            "packets": self.packets,
+            "series": self.series,
+            "decisions": self.decisions,
+        }
+
+    @property
+    def origin(self) -> str:
+        """Name of the metric in messages."""
+        return f"metric '{self.file}:{self.name}'"
+
+    @cached_property
+    def function(self) -> Any:
+        """The function.
+
+        Raises:
+            ScenarioError: the file cannot be run, or has no such function.
+        """
+        module = python_class.module_of(self.content.decode("utf-8"), self.file, self.origin)
+        known = [
+            name
+            for name, one in vars(module).items()
+            if getattr(one, "__module__", "") == module.__name__
+            and callable(one)
+            and not isinstance(one, type)
+        ]
+        if self.name not in known:
+            choices = ", ".join(known) or "none defined there"
+            message = f"{self.origin}: expected {self.file}:FUNCTION with one of: {choices}"
+            raise ScenarioError(message)
+        return getattr(module, self.name)
+
+    def value(self, result: Result) -> float | None:
+        """Return the metric of a run; None where it has no value.
+
+        Raises:
+            RunError: the function failed, or returned something else.
+        """
+        try:
+            found = self.function(result)
+            value = None if found is None else float(found)
+        except Exception as error:
+            where = python_class.place(error)
+            message = f"{self.origin}: {type(error).__name__}: {error}{f' ({where})' if where else ''}"
+            raise RunError(message) from error
+        return value if value is None or math.isfinite(value) else None
+
+
+def read_metrics(given: Any, folder: Path, origin: str) -> tuple[OwnMetric, ...]:
+    """Read the tables `metric` of a plan.
+
+    Raises:
+        ScenarioError: a table or a function is not valid.
+    """
+    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+        message = f"{origin}: metric: expected tables, [[metric]]"
+        raise ScenarioError(message)
+    return tuple(_read(one, folder, f"{origin}: metric {number}") for number, one in enumerate(given, 1))
+
+
+def _read(table: dict[str, Any], folder: Path, origin: str) -> OwnMetric:
+    axes.check_keys(table, KEYS, origin)
+    text, better = table.get("name"), table.get("better", BETTER[0])
+    file, _, name = text.partition(":") if isinstance(text, str) else ("", "", "")
+    if not file.endswith(PYTHON) or not name:
+        message = f"{origin}: name: expected FILE.py:FUNCTION, got {text!r}"
+        raise ScenarioError(message)
+    if better not in BETTER:
+        message = f"{origin}: better: expected one of: {', '.join(BETTER)}; got {better!r}"
+        raise ScenarioError(message)
+    for key in ("packets", "decisions"):
+        if not isinstance(table.get(key, False), bool):
+            message = f"{origin}: {key}: expected true or false, got {table[key]!r}"
+            raise ScenarioError(message)
+    try:
+        content = (folder / file).read_bytes()
+    except OSError as error:
+        message = f"{origin}: name: {folder / file} cannot be read: {error.strerror or error}"
+        raise ScenarioError(message) from error
+    recorded = {key: table[key] for key in ("packets", "series", "decisions") if key in table}
+    found = OwnMetric(str(folder / file), name, better, content, **recorded)
+    _ = found.function, series_ns([found])  # validates
+    return found
+
+
+def series_ns(metrics: Sequence[OwnMetric]) -> int | None:
+    """Return the shortest interval of the series that metrics need; None without a series."""
+    return min((duration_ns(one.series) for one in metrics if one.series is not None), default=None)

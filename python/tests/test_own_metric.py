@@ -1,0 +1,159 @@
+"""Metrics of one's own in plans: a column of the dataset, judged by `analyze`."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import plait
+from plait.analysis import analyze
+from plait.scenarios.changes import change
+from plait.scenarios.scenario import from_table
+from plait.support.files import OutputError
+from plait.sweep import Plan, read, sweep
+
+FUNCTIONS = '''
+def stall_ms(result):
+    """The longest time without a delivery."""
+    times = result.packets["delivered_ns"].drop_nulls().sort().diff().drop_nulls()
+    return times.max() / 1e6
+
+def goodput_again(result):
+    return result.metrics["goodput_bps"]
+
+def nothing(result):
+    return None
+
+def broken(result):
+    return 1 / (result.seed - 2)
+
+limit = 3
+
+class Kind:
+    pass
+'''
+OWN = """
+import plait
+
+class First(plait.Scheduler):
+    def decide(self, now, connection, paths):
+        ready = [path for path in paths if path.open]
+        return plait.Assign(ready[0].index) if ready else plait.Wait()
+"""
+
+
+def table(*metrics: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    return {
+        "schedulers": ["lowest-rtt", "round-robin"],
+        "seeds": 2,
+        "set": {"path.slow.rtt": "{rtt}ms"},
+        "axis": [{"rtt": [40, 80]}],
+        "metric": list(metrics),
+        "scenario": {
+            "duration": "500ms",
+            "transport": {"receive_buffer": "100kB"},
+            "path": [
+                {"name": "fast", "rate": "8Mbit", "rtt": "20ms"},
+                {"name": "slow", "rate": "4Mbit", "rtt": "80ms", "loss": "0.5%"},
+            ],
+        },
+        **changes,
+    }
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "mine.py").write_text(FUNCTIONS)
+    (tmp_path / "own.py").write_text(OWN)
+    return tmp_path
+
+
+STALL = {"name": "mine.py:stall_ms", "packets": True}
+SAME = {"name": "mine.py:goodput_again", "better": "more"}
+
+
+def test_a_metric_is_a_column_and_is_analyzed(folder: Path) -> None:
+    given = table(STALL, SAME, {"name": "mine.py:nothing"}, schedulers=["lowest-rtt", "own.py:First"])
+    plan = Plan(given, folder)
+    sweep(plan, folder / "here", threads=2)
+    dataset = read(folder / "here")
+    frame = dataset.frame
+    assert frame.height == 8
+    assert frame["error"].is_null().all()
+    assert frame["goodput_again"].to_list() == frame["goodput_bps"].to_list()
+    assert frame["nothing"].is_null().all()
+    assert dataset.metrics[-3:] == ["stall_ms", "goodput_again", "nothing"]
+    found = analyze(dataset, metrics=["stall_ms", "goodput_again"])
+    assert [one.higher_is_better for one in found.metrics] == [False, True]
+    with ThreadPoolExecutor(2) as executor:  # chunks, as on a cluster
+        sweep(Plan(given, folder), folder / "there", executor=executor)
+    assert (folder / "there" / "part-00000000.parquet").read_bytes() == (
+        folder / "here" / "part-00000000.parquet"
+    ).read_bytes()
+
+
+def test_a_metric_sees_the_run_with_its_tables(folder: Path) -> None:
+    given = table(STALL, seeds=1)
+    sweep(Plan(given, folder), folder / "out", threads=1)
+    stalls = read(folder / "out").frame["stall_ms"].to_list()
+    again = []
+    for rtt in ("40ms", "80ms"):
+        scenario = from_table(change(given["scenario"], {"path.slow.rtt": rtt}))
+        for name in ("lowest-rtt", "round-robin"):
+            times = plait.run(scenario, name, packets=True).packets["delivered_ns"]
+            gaps = times.drop_nulls().sort().diff().drop_nulls()
+            again.append(int(str(gaps.max())) / 1e6)
+    assert stalls == again
+    assert len({*stalls}) > 1
+
+
+def test_a_metric_that_fails_makes_a_failed_row(folder: Path) -> None:
+    outcome = sweep(Plan(table({"name": "mine.py:broken"}), folder), folder / "out", threads=1)
+    assert outcome.failed == 4
+    errors = read(folder / "out").frame["error"].drop_nulls().unique().to_list()
+    assert errors == [
+        f"metric '{folder}/mine.py:broken': ZeroDivisionError: division by zero (mine.py, line 14)"
+    ]
+
+
+def test_another_metric_is_another_dataset(folder: Path) -> None:
+    sweep(Plan(table(SAME), folder), folder / "out", threads=1)
+    for changed in (table(), table({**SAME, "better": "less"})):
+        with pytest.raises(OutputError, match="was begun with another plan; changed: metric"):
+            sweep(Plan(changed, folder), folder / "out")
+    (folder / "mine.py").write_text(FUNCTIONS + "\n")
+    with pytest.raises(OutputError, match="changed: metric"):
+        sweep(Plan(table(SAME), folder), folder / "out")
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [
+        ({"name": "mine.py"}, r"plan: metric 1: name: expected FILE.py:FUNCTION, got 'mine.py'"),
+        ({}, "name: expected FILE.py:FUNCTION, got None"),
+        ({"name": "none.py:f"}, "none.py cannot be read: No such file"),
+        ({"name": "mine.py:f"}, "with one of: stall_ms, goodput_again, nothing, broken"),
+        ({"name": "mine.py:Kind"}, "expected .*mine.py:FUNCTION with one of"),
+        ({**SAME, "better": "most"}, "better: expected one of: less, more; got 'most'"),
+        ({**SAME, "packets": 1}, "packets: expected true or false, got 1"),
+        ({**SAME, "series": "10"}, "10"),
+        ({**SAME, "table": True}, "table: unknown"),
+    ],
+)
+def test_wrong_metrics_are_named(folder: Path, metric: dict[str, Any], message: str) -> None:
+    with pytest.raises(plait.ScenarioError, match=message):
+        Plan(table(metric), folder)
+
+
+def test_the_name_of_a_column_is_taken(folder: Path) -> None:
+    (folder / "mine.py").write_text("def goodput_bps(result):\n    return 1\n")
+    with pytest.raises(
+        plait.ScenarioError, match="plan: metric 'goodput_bps': a column of the dataset has this"
+    ):
+        _ = Plan(table({"name": "mine.py:goodput_bps"}), folder).columns
+    (folder / "mine.py").write_text("def rtt(result):\n    return 1\n")
+    with pytest.raises(plait.ScenarioError, match="plan: metric 'rtt': a column of the dataset has this"):
+        _ = Plan(table({"name": "mine.py:rtt"}), folder).columns
