@@ -365,7 +365,7 @@ lock: $(VENV)/.created ## resolve the Python dependencies anew into the lock fil
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command 'make lock' \
 		-o requirements.lock pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command 'make lock' \
-		--group development --extra cluster -o requirements-dev.lock pyproject.toml
+		--group development --extra cluster --extra gym -o requirements-dev.lock pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command 'make lock' \
 		--group pyproject.toml:packaging -o packaging/requirements.lock
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import plait
 from generated.markdown import prose
-from plait import plots
+from plait import gym, plots
 
 DECISIONS = ("Assign", "Wait", "Reinject", "Recall", "Limit", "Penalize", "Defer")
 GROUPS = {
@@ -41,11 +41,13 @@ SECTIONS = ("Args:", "Raises:", "Returns:")
 def reference() -> str:
     """All of it."""
     listed = [name for names in GROUPS.values() for name in names]
-    others = tuple(name for name in plait.__all__ if name not in listed and name != "plots")
+    others = tuple(name for name in plait.__all__ if name not in listed and name not in ("gym", "plots"))
     made = []
     for title, names in {**GROUPS, **({"Others": others} if others else {})}.items():
         made.append(f"## {title}")
         made += [entry(f"plait.{name}", getattr(plait, name)) for name in names]
+    made.append("## Learning")
+    made += [entry(f"plait.gym.{name}", getattr(gym, name)) for name in gym.__all__]
     made.append("## Figures")
     made += [entry(f"plait.plots.{name}", getattr(plots, name)) for name in plots.__all__]
     return "\n\n".join(made)

@@ -28,6 +28,7 @@ Folders of the package:
 | `statistics`, `analysis` | axes, designs, estimates with intervals; evaluation of datasets |
 | `sweep` | many runs in a dataset |
 | `plots`, `reports` | figures, one file each; HTML pages |
+| `gym` | an environment for learning, in Gymnasium's interface |
 | `advice`, `papers`, `validate` | advice for links; reproductions; simulator against kernel |
 | `linux` | the real kernel |
 | `transfers`, `recordings` | files over real paths; recorded transfers and their replays |
@@ -74,7 +75,7 @@ from plait.scenarios.transport import Transport
 from plait.scenarios.workloads import *  # noqa: F403 - a class for each kind
 
 if TYPE_CHECKING:
-    from plait import plots
+    from plait import gym, plots
     from plait.advice import Advice, advise
     from plait.analysis import Repeated, repeat
     from plait.reports import report
@@ -111,6 +112,7 @@ LATER = {
     ),
     **dict.fromkeys(("Sender", "connect", "send"), "plait.transfers.sender"),
     **dict.fromkeys(("Repeated", "repeat"), "plait.analysis"),
+    "gym": "plait.gym",
     "report": "plait.reports",
     "plots": "plait.plots",
 }
@@ -122,7 +124,7 @@ def __getattr__(name: str) -> Any:
     """Import a name of `LATER` on first use."""
     if name in LATER:
         module = importlib.import_module(LATER[name])
-        return module if name == "plots" else getattr(module, name)
+        return module if name in ("gym", "plots") else getattr(module, name)
     message = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(message)
 
@@ -180,6 +182,7 @@ __all__ = [
     "check_scheduler",
     "compare",
     "connect",
+    "gym",
     "load",
     "max_blocking_ms",
     "min_receive_buffer_bytes",

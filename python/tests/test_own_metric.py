@@ -140,6 +140,7 @@ def test_another_metric_is_another_dataset(folder: Path) -> None:
         ({**SAME, "better": "most"}, "better: expected one of: less, more; got 'most'"),
         ({**SAME, "packets": 1}, "packets: expected true or false, got 1"),
         ({**SAME, "series": "10"}, "10"),
+        ({**SAME, "series": [1]}, r"series: expected a duration, got \[1\]"),
         ({**SAME, "table": True}, "table: unknown"),
     ],
 )

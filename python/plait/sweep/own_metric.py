@@ -3,7 +3,7 @@
     [[metric]]
     name = "mine.py:longest_stall_ms"   # FILE.py:FUNCTION, relative to the plan
     better = "less"                     # or "more"; default "less"
-    packets = true                      # what the runs record for it, as `plait.run` takes it:
+    packets = true                      # tables that the runs record, as for `plait.run`:
     series = "10ms"                     # packets, series, decisions
 
 The function returns a number, or None where the run has no value. The column has its name.
@@ -121,6 +121,9 @@ def _read(table: dict[str, Any], folder: Path, origin: str) -> OwnMetric:
         if not isinstance(table.get(key, False), bool):
             message = f"{origin}: {key}: expected true or false, got {table[key]!r}"
             raise ScenarioError(message)
+    if not isinstance(table.get("series", 0), str | int | float):
+        message = f"{origin}: series: expected a duration, got {table['series']!r}"
+        raise ScenarioError(message)
     try:
         content = (folder / file).read_bytes()
     except OSError as error:

@@ -1,0 +1,78 @@
+"""The facts of a decision, and the vector that an agent observes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plait._core import Connection, Path
+
+LARGEST = 1e6
+"""Maximum of an observed value: endless data and closed limits are shown as this."""
+
+PATH: Mapping[str, Callable[[Path], float]] = {
+    "open": lambda path: path.open,
+    "room": lambda path: path.room,
+    "srtt": lambda path: path.srtt or 0.0,
+    "min_rtt": lambda path: path.min_rtt or 0.0,
+    "rttvar": lambda path: path.rttvar or 0.0,
+    "cwnd": lambda path: path.cwnd,
+    "in_flight": lambda path: path.in_flight,
+    "queued": lambda path: path.queued,
+    "lost": lambda path: path.lost,
+    "delivery_rate": lambda path: path.delivery_rate / 1e6,
+    "loss_rate": lambda path: path.loss_rate,
+}
+"""The observed values of a path: times in seconds (0 before the first sample), amounts in segments,
+rates in Mbit/s."""
+CONNECTION: Mapping[str, Callable[[Connection], float]] = {
+    "unassigned": lambda connection: connection.unassigned,
+    "window_left": lambda connection: connection.window_left,
+    "window": lambda connection: connection.window,
+}
+"""The observed values of the connection, in segments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The facts of a decision: those that a scheduler sees, and the progress of the stream.
+
+    now: seconds since the beginning. connection, paths: as in `Scheduler.decide`. acknowledged:
+    segments acknowledged in order, as far as the sender knows.
+    """
+
+    now: float
+    connection: Connection
+    paths: Sequence[Path]
+    acknowledged: int
+
+
+Observation = npt.NDArray[np.float32]
+
+
+def observe(facts: Facts) -> Observation:
+    """Return the observed vector: the values of each path, then those of the connection."""
+    values: list[Any] = [read(path) for path in facts.paths for read in PATH.values()]
+    values += [read(facts.connection) for read in CONNECTION.values()]
+    return np.minimum(np.array(values, dtype=np.float64), LARGEST).astype(np.float32)
+
+
+def observed_names(paths: Sequence[str]) -> list[str]:
+    """Return the names of the vector's values for paths of these names, such as ``dsl.srtt``."""
+    return [f"{path}.{name}" for path in paths for name in PATH] + [*CONNECTION]
+
+
+def acknowledged(before: int, connection: Connection, paths: Sequence[Path]) -> int:
+    """Return the segments acknowledged in order.
+
+    The oldest unacknowledged segment is unknown while it is lost: then the number is as before.
+    """
+    if connection.oldest_unacked is not None:
+        return connection.oldest_unacked
+    if any(path.in_flight or path.lost or path.queued for path in paths):
+        return before
+    return connection.next_segment
