@@ -1,8 +1,8 @@
 """Draw the site's figures and fill in its pages: every number comes from a run or another page.
 
 Run from anywhere: `.venv/bin/python docs/draw.py [PAGE]…`, or `make figures`; everything takes
-about a minute. The name of a page is its path below `docs`, without the ending; the schedulers'
-pages are made together.
+two minutes. The name of a page is its path below `docs`,
+without the ending; the schedulers' pages are made together.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import click
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "questions")]
 
-from studies import advising, choosing, example, networks, pictures  # noqa: E402
+from studies import advising, choosing, example, learning, networks, pictures  # noqa: E402
 from study import Answer  # noqa: E402
 
 from plait import plots  # noqa: E402
@@ -81,6 +81,7 @@ STUDIES: Mapping[str, Callable[[], Mapping[str, Answer]]] = {
     "choosing": lambda: {"choosing": choosing.answer()},
     "advise": advising.answers,
     "own-scheduler": lambda: {"own-scheduler": example.answer()},
+    "learning": lambda: {"learning": learning.answer()},
     "transport": lambda: {"transport": example.asking()},
     "trust": lambda: {"trust": Answer({})},
 }
