@@ -10,7 +10,7 @@ import pytest
 from conftest import Command
 
 import plait
-from plait.linux import tools
+from plait.linux import programs, tools
 from plait.papers import engines, load_paper, names
 from plait.papers.reproduce import possible, tasks
 from plait.usrsctp import archive, build, program
@@ -113,7 +113,7 @@ def test_an_archive_with_another_content_is_not_taken(
         file.write_bytes(b"something else")
         return file
 
-    monkeypatch.setattr(archive, "download", download)
+    monkeypatch.setattr(programs, "download", download)
     with pytest.raises(plait.RunError, match=r"gone; .* its SHA-256 is"):
         archive.fetch(tmp_path, said.append)
     assert len(said) == len(archive.PLACES)

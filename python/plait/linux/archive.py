@@ -13,7 +13,7 @@ from pathlib import Path
 
 from plait._core import RunError
 from plait.linux import tools
-from plait.linux.programs import download, sha256
+from plait.linux.programs import download, sha256, unpack
 
 VERSION = "6.12.117"
 """Version of Linux."""
@@ -88,18 +88,6 @@ def _by_apt(folder: Path) -> Path:
 
 
 def _unpack(package: Path, folder: Path) -> Path:
-    """Extract the tarball from the package, which is an archive of archives."""
-    archiver, tar = tools.find("ar") or "ar", tools.find("tar") or "tar"
-    with subprocess.Popen([archiver, "p", str(package), "data.tar.xz"], stdout=subprocess.PIPE) as inner:
-        done = subprocess.run(
-            [tar, "-xJ", "-C", str(folder), f"./{TARBALL}"],
-            stdin=inner.stdout,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    if done.returncode != 0 or inner.returncode != 0:
-        message = f"{package.name}: cannot be unpacked: {done.stderr.strip()}"
-        raise RunError(message)
+    unpack(package, TARBALL, folder)
     package.unlink()
     return folder / TARBALL

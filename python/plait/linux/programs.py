@@ -6,7 +6,7 @@ import hashlib
 import os
 import subprocess
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from plait._core import RunError
@@ -28,6 +28,62 @@ def download(place: str, file: Path) -> Path:
         while piece := answer.read(PIECE):
             to.write(piece)
     return file
+
+
+def fetch(
+    file: Path, content: str, places: Sequence[str], *, title: str, size: str, say: tools.Say, otherwise: str
+) -> Path:
+    """Fetch a file with the SHA-256 `content` from the first of the places that has it.
+
+    Args:
+        file: the file to write; its name is that of the message.
+        content: the SHA-256 as hexadecimal digits.
+        places: addresses, in the order of attempts.
+        title: the name of the content.
+        size: its size with a unit.
+        say: callback for the message of each attempt.
+        otherwise: the last part of the message of a failure, the remedy.
+
+    Raises:
+        RunError: no location has it; the message has the reason of each.
+    """
+    failures: list[str] = []
+    for place in places:
+        say(f"fetching {file.name} ({size}) from {place}")
+        try:
+            found = sha256(download(place, file))
+        except OSError as error:
+            failures.append(f"{place}: {error}")
+            continue
+        if found == content:
+            return file
+        failures.append(f"{place}: its SHA-256 is {found} and not {content}")
+        file.unlink()
+    message = f"{title} is nowhere to be had: {'; '.join(failures)}; {otherwise}"
+    raise RunError(message)
+
+
+def unpack(package: Path, part: str, folder: Path, *options: str) -> None:
+    """Extract a part of a Debian package, which is an archive of archives, into `folder`.
+
+    `options` are further ones of tar.
+
+    Raises:
+        RunError: the package is damaged, or it lacks the part.
+    """
+    archiver, tar = tools.find("ar") or "ar", tools.find("tar") or "tar"
+    command = [archiver, "p", str(package), "data.tar.xz"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as inner:
+        done = subprocess.run(
+            [tar, "-xJ", "-C", str(folder), *options, f"./{part}"],
+            stdin=inner.stdout,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if done.returncode != 0 or inner.returncode != 0:
+        message = f"{package.name}: cannot be unpacked: {done.stderr.strip()}"
+        raise RunError(message)
 
 
 def run_program(

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from plait._core import RunError
-from plait.linux import tools
-from plait.linux.programs import download, sha256
+from plait.linux import programs, tools
 
 VERSION = "0.9.5.0"
 """Version of usrsctp."""
@@ -33,21 +31,12 @@ def fetch(folder: Path, say: tools.Say) -> Path:
     Raises:
         RunError: no location has it; the message has the reason of each.
     """
-    failures: list[str] = []
-    for place in PLACES:
-        say(f"fetching {FILE} (0.8 MB) from {place}")
-        try:
-            file = download(place, folder / FILE)
-        except OSError as error:
-            failures.append(f"{place}: {error}")
-            continue
-        found = sha256(file)
-        if found == SHA256:
-            return file
-        failures.append(f"{place}: its SHA-256 is {found} and not {SHA256}")
-        file.unlink()
-    message = (
-        f"the source of usrsctp {VERSION} is nowhere to be had: {'; '.join(failures)}; "
-        f"fetch {FILE} elsewhere and give it: plait usrsctp build --source {FILE}"
+    return programs.fetch(
+        folder / FILE,
+        SHA256,
+        PLACES,
+        title=f"the source of usrsctp {VERSION}",
+        size="0.8 MB",
+        say=say,
+        otherwise=f"fetch {FILE} elsewhere and give it: plait usrsctp build --source {FILE}",
     )
-    raise RunError(message)
