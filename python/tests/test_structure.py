@@ -183,6 +183,7 @@ def crate(source: Path) -> dict[str, set[str]]:
         "plait-capture",
         "plait-link",
         "plait-usrsctp",
+        "plait-wasm",
     ],
 )
 def test_no_modules_of_a_crate_need_each_other(name: str) -> None:

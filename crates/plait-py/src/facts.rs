@@ -13,16 +13,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Event>()
 }
 
-/// Returns the name of a path's state in Python and in tables.
-pub(crate) fn state_name(state: sched::PathState) -> &'static str {
-    match state {
-        sched::PathState::Active => "active",
-        sched::PathState::Backup => "backup",
-        sched::PathState::PotentiallyFailed => "potentially-failed",
-        sched::PathState::Failed => "failed",
-    }
-}
-
 /// The facts of one path at the time of a decision.
 #[pyclass(frozen, get_all, module = "plait._core")]
 pub(crate) struct Path {
@@ -108,7 +98,7 @@ impl Path {
         Self {
             index: path.id.0,
             name: name.to_owned(),
-            state: state_name(path.state),
+            state: path.state.name(),
             usable,
             open,
             room: if open { u64::from(path.room()).min(sendable) as u32 } else { 0 },

@@ -1,6 +1,5 @@
 //! Recorded tables as Arrow, exported through the Arrow C stream interface without copying.
 
-use crate::facts::state_name;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray,
@@ -163,7 +162,7 @@ pub(crate) fn decisions(frame: DecisionFrame) -> PyResult<ArrowTable> {
 /// One row per decision and path.
 pub(crate) fn decision_paths(frame: DecisionPaths) -> PyResult<ArrowTable> {
     let verdicts = frame.verdict.iter().map(|verdict| verdict.name());
-    let states = frame.state.iter().map(|&state| state_name(state));
+    let states = frame.state.iter().map(|&state| state.name());
     table(vec![
         ("decision", Arc::new(UInt64Array::from(frame.decision))),
         ("path", Arc::new(UInt8Array::from(frame.path))),

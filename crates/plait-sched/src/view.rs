@@ -75,6 +75,18 @@ pub enum PathState {
     Failed,
 }
 
+impl PathState {
+    /// The name in tables and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Backup => "backup",
+            Self::PotentiallyFailed => "potentially-failed",
+            Self::Failed => "failed",
+        }
+    }
+}
+
 /// The facts of one path at the time of a decision.
 ///
 /// Later versions may add facts, each with a value for "not known": build a path from
