@@ -9,8 +9,11 @@
 //! [`plait_sim::simulation::run`], its metrics are [`plait_sim::result::RunResult::to_json`].
 //!
 //! ```
-//! let request = r#"{ "scenario": { "duration": "2s", "path": [{ "rate": "1Mbit", "rtt": "20ms" }] },
-//!     "scheduler": "lowest-rtt", "run": { "window_ns": [1000000000, 1100000000], "series_ns": 100000000 } }"#;
+//! let request = r#"{
+//!     "scenario": { "duration": "2s", "path": [{ "rate": "1Mbit", "rtt": "20ms" }] },
+//!     "scheduler": "lowest-rtt",
+//!     "run": { "window_ns": [1000000000, 1100000000], "series_ns": 100000000 }
+//! }"#;
 //! assert!(plait_wasm::answer(request).starts_with(r#"{"result":{"scenario":"playground","#));
 //! let wrong = plait_wasm::answer(r#"{ "scenario": {}, "scheduler": "lowest-rtt", "run": null }"#);
 //! assert!(wrong.starts_with(r#"{"error":""#));

@@ -30,7 +30,7 @@ def page(content: Mapping[str, Any]) -> str:
         style=Markup(_file("page.css")),
         plotly=Markup(get_plotlyjs()),
         scripts=[Markup(_file(name)) for name in SCRIPTS[content["kind"]]],
-        data=Markup(_embedded(content["data"])),
+        data=Markup(embedded(content["data"])),
     )
 
 
@@ -38,7 +38,7 @@ def _file(name: str) -> str:
     return resources.files("plait.reports").joinpath(name).read_text(encoding="utf-8")
 
 
-def _embedded(data: Any) -> str:
+def embedded(data: Any) -> str:
     """Return JSON that is safe inside a script element."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -1,0 +1,282 @@
+// Connects controls, simulators and pictures.
+
+import { fromAddress, seconds, stateOf, toAddress, toCommands, toToml } from "./state.js";
+import { SCALES, STEPS, position, short, textAt } from "./scale.js";
+import { Simulator, compiled } from "./simulator.js";
+import { colour } from "./canvas.js";
+import { drawSpaceTime, endOf, nearest, packetsOf } from "./space_time.js";
+import { drawCurves, goodputOf, ofPath, top } from "./charts.js";
+import { showDecision } from "./words.js";
+import { showControls } from "./controls.js";
+
+const DATA = JSON.parse(document.getElementById("data").textContent);
+const SAMPLES = 300;
+const DASHES = [[], [6, 3]];
+const at = (id) => document.getElementById(id);
+const sides = [0, 1].map((side) => ({ side, run: null, packets: [], hits: [], chosen: null }));
+let state = fromAddress(location.hash) ?? stateOf(DATA.opened ?? DATA.presets[0]);
+let simulators = [];
+
+function length() {
+  return state.length_ms / 1e3;
+}
+
+function pathNames() {
+  return state.scenario.path.map((path, index) => path.name ?? `path${index + 1}`);
+}
+
+function duration() {
+  return seconds(state.scenario.duration ?? "60s");
+}
+
+/** Requests both runs; the time from here to the pictures is shown. */
+function simulate() {
+  const moved = performance.now();
+  history.replaceState(null, "", toAddress(state));
+  const end = duration();
+  state.from_s = Math.min(state.from_s, Math.max(0, end - length()));
+  const window_ns = [state.from_s, state.from_s + length()].map((one) => Math.round(one * 1e9));
+  const series_ns = Math.max(1, Math.round((end / SAMPLES) * 1e9));
+  sides.forEach((side, index) => {
+    const request = { scenario: state.scenario, scheduler: state.schedulers[index], run: { window_ns, series_ns } };
+    const asked = { window_ns, moved };
+    simulators[index]?.run(request, (answer) => received(side, answer, asked));
+  });
+}
+
+function received(side, { answer, simulated_ms }, asked) {
+  const run = JSON.parse(answer);
+  const note = at(`note${side.side}`);
+  note.textContent = run.error ?? "";
+  if (run.error) {
+    at("status").textContent = "";
+    return;
+  }
+  side.run = run;
+  side.simulated_ms = simulated_ms;
+  side.window_ns = asked.window_ns;
+  side.packets = packetsOf(run.tables.packets);
+  side.chosen = null;
+  if (at("why").dataset.side === String(side.side)) forgetWhy();
+  draw();
+  side.drawn = asked.moved;
+  if (sides.every((one) => one.drawn === asked.moved)) {
+    const taken = performance.now() - asked.moved;
+    document.documentElement.dataset.pictureMs = taken.toFixed(1);
+    const simulated = Math.max(...sides.map((one) => one.simulated_ms ?? 0));
+    at("status").textContent = `simulated in ${simulated.toFixed(0)} ms, drawn after ${taken.toFixed(0)} ms`;
+  }
+}
+
+function draw() {
+  const shown = sides.filter((one) => one.run);
+  const span = Math.max(...shown.map((one) => endOf(one.packets, one.window_ns[1])));
+  for (const one of shown) {
+    const names = one.run.result.paths.map(({ name }) => name);
+    one.hits = drawSpaceTime(at(`packets${one.side}`), one.packets, names, [one.window_ns[0], span], one.chosen);
+    const { metrics } = one.run.result;
+    const delay = metrics.app_delay_ms ? `, packet delay ${short(metrics.app_delay_ms.p95)} ms (p95)` : "";
+    at(`summary${one.side}`).textContent = `${short(metrics.goodput_bps / 1e6)} Mbit/s${delay}`;
+  }
+  drawSeries(shown);
+  drawBoth(shown);
+  showMetrics(shown);
+}
+
+const timeAxis = () => ({ low: 0, high: duration(), label: "time (s)" });
+const band = () => [state.from_s, state.from_s + length()];
+
+/** Windows and queues, per scheduler; both with the same scale. */
+function drawSeries(shown) {
+  for (const [kind, columns] of [["windows", ["cwnd_packets", "in_flight_packets"]], ["queues", ["link_queue_packets"]]]) {
+    const curves = shown.map(({ run }) => run.result.paths.flatMap((_, path) => columns.map((column, thin) => ({
+      points: ofPath(run.tables.path_series, path, column),
+      colour: colour(`path${path % 4}`),
+      width: thin ? 0.8 : 1.6,
+      alpha: thin ? 0.6 : 1,
+    }))));
+    const high = Math.max(...curves.map((one) => top(one, 4)));
+    shown.forEach((one, index) => {
+      drawCurves(at(`${kind}${one.side}`), curves[index], { x: timeAxis(), y: { low: 0, high }, band: band() });
+    });
+  }
+}
+
+/** Goodput over time and the distribution of delays, of both schedulers. */
+function drawBoth(shown) {
+  const style = (side) => ({ colour: colour(`side${side}`), width: 1.8, dash: DASHES[side] });
+  const goodput = shown.map(({ run, side }) => ({ points: goodputOf(run.tables.connection_series), ...style(side) }));
+  drawCurves(at("goodput"), goodput, { x: timeAxis(), y: { low: 0, high: top(goodput) }, band: band() });
+  const delays = shown.map(({ run, side }) => {
+    const quantiles = run.tables.app_delay_quantiles_ns;
+    return { points: quantiles.map((value, part) => [value / 1e6, (part / (quantiles.length - 1)) * 100]), ...style(side) };
+  });
+  const high = Math.max(1, ...delays.map(({ points }) => points.at(-2)?.[0] ?? 1));
+  const cut = delays.map(({ points, ...rest }) => ({ points: points.filter(([value]) => value <= high), ...rest }));
+  drawCurves(at("delays"), cut, { x: { low: 0, high, label: "packet delay (ms)" }, y: { low: 0, high: 100 } });
+}
+
+const ROWS = [
+  ["goodput (Mbit/s)", ({ metrics }) => metrics.goodput_bps / 1e6],
+  ["packet delay, median (ms)", ({ metrics }) => metrics.app_delay_ms?.p50],
+  ["packet delay, p95 (ms)", ({ metrics }) => metrics.app_delay_ms?.p95],
+  ["blocked at the receiver, p95 (ms)", ({ metrics }) => metrics.blocking_ms?.p95],
+  ["receive buffer, largest (packets)", ({ metrics }) => metrics.receive_buffer_packets.max],
+  ["request latency, p95 (ms)", ({ metrics }) => metrics.request_latency_ms?.p95],
+  ["completion (s)", ({ metrics }) => metrics.completion_time_s],
+  ["aggregation benefit", ({ metrics }) => metrics.aggregation_benefit],
+  ["retransmissions", ({ metrics }) => metrics.retransmissions],
+  ["copies", ({ metrics }) => metrics.reinjections],
+];
+
+function showMetrics(shown) {
+  const names = pathNames();
+  const rows = [...ROWS, ...names.map((name, path) => [`throughput of ${name} (Mbit/s)`, ({ paths }) => (paths[path]?.throughput_bps ?? NaN) / 1e6])];
+  const body = at("metrics");
+  body.replaceChildren();
+  for (const [title, value] of rows) {
+    const values = shown.map(({ run }) => value(run.result));
+    if (values.every((one) => one === null || one === undefined)) continue;
+    const row = body.insertRow();
+    const head = document.createElement("th");
+    head.scope = "row";
+    head.textContent = title;
+    row.append(head);
+    for (const one of values) Object.assign(row.insertCell(), { className: "n", textContent: short(one) });
+  }
+}
+
+/** Marks a packet and shows its decision. */
+function choose(side, index) {
+  const packet = side.packets[index];
+  if (!packet) return;
+  for (const one of sides) one.chosen = one === side ? index : null;
+  draw();
+  const why = { segment: packet.segment, path: packet.path, sent_ns: packet.sent, reinjection: packet.reinjection };
+  const request = { scenario: state.scenario, scheduler: state.schedulers[side.side], why };
+  simulators[side.side].ask(request, ({ answer }) => {
+    const { decision, error } = JSON.parse(answer);
+    if (error) at(`note${side.side}`).textContent = error;
+    else if (side.packets[index] === packet) {
+      const names = side.run.result.paths.map(({ name }) => name);
+      at("why").dataset.side = side.side;
+      at("why-title").textContent = `Why, by ${state.schedulers[side.side]}`;
+      showDecision(at("why-words"), packet, decision, names, DATA.verdicts);
+    }
+  });
+}
+
+function forgetWhy() {
+  at("why-words").replaceChildren();
+  at("why-title").textContent = "Why?";
+}
+
+function listen() {
+  for (const side of sides) {
+    const canvas = at(`packets${side.side}`);
+    canvas.onclick = (event) => {
+      const index = nearest(side.hits, event.offsetX, event.offsetY);
+      if (index !== null) choose(side, index);
+    };
+    canvas.onkeydown = (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (step === undefined) return;
+      event.preventDefault();
+      choose(side, side.chosen === null ? 0 : Math.min(side.packets.length - 1, Math.max(0, side.chosen + step)));
+    };
+    const names = at(`scheduler${side.side}`);
+    for (const { name, title } of DATA.schedulers) names.add(Object.assign(new Option(name, name), { title }));
+    names.onchange = () => {
+      state.schedulers[side.side] = names.value;
+      showScheduler(side.side);
+      simulate();
+    };
+  }
+  at("from").oninput = () => moveWindow(Number(at("from").value), state.length_ms);
+  at("length").oninput = () => moveWindow(state.from_s, seconds(textAt(Number(at("length").value), SCALES.length)) * 1e3);
+  at("preset").onchange = () => {
+    state = stateOf(DATA.presets[Number(at("preset").value)]);
+    rebuild();
+  };
+  for (const [id, title, words] of [["as-file", "Scenario file", () => toToml(state.scenario)], ["as-command", "Commands", () => toCommands(state)]]) {
+    at(id).onclick = () => {
+      at("text-title").textContent = title;
+      at("text-words").textContent = words();
+      at("text").showModal();
+    };
+  }
+  at("copy").onclick = () => navigator.clipboard?.writeText(at("text-words").textContent);
+  at("as-address").onclick = () => navigator.clipboard?.writeText(location.href);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  window.addEventListener("resize", () => requestAnimationFrame(draw));
+  window.addEventListener("hashchange", () => {
+    state = fromAddress(location.hash) ?? state;
+    rebuild();
+  });
+}
+
+function moveWindow(from, milliseconds) {
+  [state.from_s, state.length_ms] = [from, milliseconds];
+  showWindow();
+  simulate();
+}
+
+function showWindow() {
+  const from = at("from");
+  from.max = Math.max(0, duration() - length());
+  from.value = state.from_s;
+  at("from-words").textContent = `${Number(state.from_s.toFixed(3))} s`;
+  at("length").max = STEPS;
+  at("length").value = position(`${state.length_ms}ms`, SCALES.length);
+  at("length-words").textContent = `${short(state.length_ms)} ms`;
+}
+
+function showScheduler(side) {
+  const scheduler = state.schedulers[side];
+  const name = typeof scheduler === "string" ? scheduler : scheduler.name;
+  const names = at(`scheduler${side}`);
+  if (![...names.options].some((one) => one.value === name)) names.add(new Option(name, name));
+  names.value = name;
+  const known = DATA.schedulers.find((one) => one.name === name);
+  names.title = known?.summary ?? "";
+  for (const label of document.querySelectorAll(`.name${side}`)) label.textContent = name;
+}
+
+function showLegend() {
+  at("legend").replaceChildren(...pathNames().map((name, path) => {
+    const entry = document.createElement("span");
+    entry.className = `path${path % 4}`;
+    entry.textContent = name;
+    return entry;
+  }));
+}
+
+function rebuild() {
+  showControls(at("controls"), state, () => {
+    showWindow();
+    simulate();
+  }, rebuild);
+  [0, 1].forEach(showScheduler);
+  showWindow();
+  showLegend();
+  forgetWhy();
+  simulate();
+}
+
+async function begin() {
+  const groups = {};
+  DATA.presets.forEach(({ title, group }, index) => {
+    groups[group] ??= at("preset").appendChild(Object.assign(document.createElement("optgroup"), { label: group }));
+    groups[group].append(new Option(title, index));
+  });
+  at("preset").selectedIndex = fromAddress(location.hash) || DATA.opened ? -1 : 0;
+  listen();
+  rebuild();
+  const module = await compiled();
+  simulators = sides.map(() => new Simulator(module));
+  simulate();
+}
+
+begin().catch((error) => {
+  at("status").textContent = `The simulator does not start: ${error.message}`;
+});

@@ -1,0 +1,65 @@
+// The state of the page: a scenario as the table of a scenario file, two schedulers, and the window
+// of the space-time diagrams. The address holds all of it.
+
+/** A state from a preset or from a file that `plait play` opened. */
+export function stateOf({ scenario, schedulers, from_s, length_ms }) {
+  const start = from_s ?? 0.6 * seconds(scenario.duration ?? "60s");
+  return { scenario: structuredClone(scenario), schedulers: [...schedulers], from_s: start, length_ms: length_ms ?? 30 };
+}
+
+export function toAddress(state) {
+  const bytes = new TextEncoder().encode(JSON.stringify(state));
+  return "#" + btoa(String.fromCharCode(...bytes)).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
+}
+
+/** The state in an address, or null if it has none. */
+export function fromAddress(hash) {
+  try {
+    const text = atob(hash.slice(1).replace(/-/g, "+").replace(/_/g, "/"));
+    const state = JSON.parse(new TextDecoder().decode(Uint8Array.from(text, (one) => one.charCodeAt(0))));
+    return Array.isArray(state.scenario?.path) && state.schedulers?.length === 2 ? stateOf(state) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The seconds of a duration such as "20ms"; 0 for other texts. */
+export function seconds(text) {
+  const found = /^([\d.]+) *(ns|us|µs|ms|s|min|h)$/.exec(String(text).trim());
+  const units = { ns: 1e-9, us: 1e-6, "µs": 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600 };
+  return found ? Number(found[1]) * units[found[2]] : 0;
+}
+
+/** The scenario as a scenario file. */
+export function toToml(scenario) {
+  const isTable = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+  const lists = ["path", "link", "flow"].filter((key) => key in scenario);
+  const tables = Object.keys(scenario).filter((key) => isTable(scenario[key]) && key !== "scheduler");
+  const plain = Object.entries(scenario).filter(([key]) => !lists.includes(key) && !tables.includes(key));
+  const lines = tomlPairs(Object.fromEntries(plain));
+  for (const key of tables) lines.push("", `[${key}]`, ...tomlPairs(scenario[key]));
+  for (const key of lists) for (const one of scenario[key]) lines.push("", `[[${key}]]`, ...tomlPairs(one));
+  return lines.join("\n") + "\n";
+}
+
+function tomlPairs(table) {
+  return Object.entries(table).map(([key, value]) => `${key} = ${tomlValue(value)}`);
+}
+
+function tomlValue(value) {
+  if (Array.isArray(value)) return `[${value.map(tomlValue).join(", ")}]`;
+  if (value !== null && typeof value === "object") return `{ ${tomlPairs(value).join(", ")} }`;
+  return JSON.stringify(value);
+}
+
+/** The commands that print the numbers of the page. */
+export function toCommands(state) {
+  const names = state.schedulers.map((one) => (typeof one === "string" ? one : one.name));
+  const moment = Number(state.from_s.toFixed(4));
+  const toml = toToml(state.scenario);
+  return [
+    `cat > my-links.toml <<'END'\n${toml}END`,
+    `plait compare my-links.toml --schedulers ${names.join(",")}`,
+    ...names.map((name) => `plait explain my-links.toml --scheduler ${name} --at ${moment}s`),
+  ].join("\n") + "\n";
+}
