@@ -24,6 +24,7 @@ sys.path[:0] = [str(DOCS), str(ROOT / "python")]
 import generated  # noqa: E402
 
 from plait import papers  # noqa: E402
+from plait.playground import page as playground  # noqa: E402
 
 OUTSIDE = {
     **{f"papers/{name}/README.md": f"papers/{name}.md" for name in papers.names()},
@@ -35,6 +36,10 @@ OUTSIDE = {
     "CONTRIBUTING.md": "contributing.md",
 }
 """Files of the repository that are pages of the site, with their places there."""
+PLAYGROUND = "plait-playground.html"
+"""The page of the playground in the site."""
+OPEN = f"[Open the playground]({PLAYGROUND}){{ .md-button .md-button--primary }}"
+NOT_BUILT = "This site was built without the playground: `make playground` builds it, then `make docs`."
 FENCE = re.compile(r"^( *)(`{3,})(\w*)[^\n]*\n.*?^\1\2 *$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\])\(([^()\s]+)\)")
 GENERATED = re.compile(r"(?<!`)<!-- generated: ([^:]+?)(?:: (.+?))? -->")
@@ -43,16 +48,21 @@ MARK = re.compile(r"(?<!`)<!-- (?:(?:measured|value): .+?|end) -->")
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the pages with files outside of `docs`."""
+    """Add the pages with files outside of `docs`, and the playground if it is built."""
     for source, place in OUTSIDE.items():
         text = (ROOT / source).read_text(encoding="utf-8")
         files.append(File.generated(config, place, content=text))
+    if playground.SIMULATOR.is_file():
+        files.append(File.generated(config, PLAYGROUND, content=playground.page()))
     return files
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Return the page for MkDocs; PluginError if it requests something unknown."""
     uri = page.file.src_uri
+    if uri == "playground.md":
+        door = OPEN if playground.SIMULATOR.is_file() else NOT_BUILT
+        markdown = markdown.replace("<!-- playground -->", door)
     source = next((file for file, place in OUTSIDE.items() if place == uri), f"docs/{uri}")
     try:
         text = outside_of_code(filled, generated.emptied(markdown))
@@ -131,4 +141,4 @@ def enlarged(text: str) -> str:
 
 def is_page(wanted: str) -> bool:
     """Whether this file of the repository becomes a page of the site."""
-    return wanted.removeprefix("docs/") in OUTSIDE.values()
+    return wanted.removeprefix("docs/") in {*OUTSIDE.values(), PLAYGROUND}

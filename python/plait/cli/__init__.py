@@ -28,6 +28,10 @@ COMMANDS = {
         "explain:explain",
         "Explain decisions: the facts of the scheduler, and the reasons against other paths.",
     ),
+    "play": Place(
+        "play:play",
+        "Write a page that simulates FILE in a browser, with sliders, and open it; it needs no network.",
+    ),
     "reproduce": Place("reproduce:reproduce", "Reproduce a paper, or all that the engine can."),
     "schedulers": Place(
         "catalogue:list_schedulers",
@@ -87,6 +91,7 @@ def cli(quiet: bool) -> None:
     plait init --preset dsl,lte -o links.toml         a scenario file to begin with
     plait run links.toml --scheduler daps --out out   one run, with figures
     plait explain links.toml --at 1.2s                one decision, and why
+    plait play links.toml                             in a browser, with sliders
     plait report out -o report.html                   the results of --out, as a page
     plait run links.toml --engine linux               in the real kernel (plait linux build once)
     plait link links.toml -- COMMAND                  any program on these links
