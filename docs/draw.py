@@ -17,7 +17,7 @@ import click
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "questions")]
 
-from studies import advising, choosing, example, learning, networks, pictures  # noqa: E402
+from studies import advising, bounds, choosing, example, learning, networks, pictures  # noqa: E402
 from study import Answer  # noqa: E402
 
 from plait import plots  # noqa: E402
@@ -81,6 +81,7 @@ STUDIES: Mapping[str, Callable[[], Mapping[str, Answer]]] = {
     "choosing": lambda: {"choosing": choosing.answer()},
     "advise": advising.answers,
     "own-scheduler": lambda: {"own-scheduler": example.answer()},
+    "bound": lambda: {"bound": bounds.answer()},
     "learning": lambda: {"learning": learning.answer()},
     "transport": lambda: {"transport": example.asking()},
     "trust": lambda: {"trust": Answer({})},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def bound(file: Path, changes: tuple[str, ...], as_json: bool) -> None:
         return
     bounds = [Bound(**one) for one in document["bounds"]]
     if not bounds:
-        click.echo("no bound: the workload is random (requests, or on and off times)")
+        click.echo("no bound: no data is written, or the workload is random (requests, or on and off times)")
         return
     rows = [[one.name, *_value(one), one.note] for one in bounds]
     out = console()
@@ -60,10 +61,16 @@ def _change(text: str) -> tuple[str, Any]:
 
 
 def _value(one: Bound) -> tuple[str, str]:
-    """Return the metric and its value, with a unit for people. Only a valid bound has a sign."""
-    most, least = ("≤ ", "≥ ") if one.valid else ("", "")
-    if one.metric == "goodput_bps":
-        return "goodput", f"{most}{one.value / 1e6:.4g} Mbit/s"
-    if one.metric == "completion_time_s":
-        return "completion time", f"{least}{one.value:.4g} s"
-    return "mean block delay", f"{least}{one.value:.4g} ms"
+    """Return the metric and its value, with a unit for people. Only a valid bound has a sign.
+
+    A printed bound holds too: it is rounded up if it is an upper bound, and down otherwise.
+    """
+    upper = one.metric == "goodput_bps"
+    sign = ("≤ " if upper else "≥ ") if one.valid else ""
+    rounding = ROUND_CEILING if upper else ROUND_FLOOR
+    name, factor, unit = {
+        "goodput_bps": ("goodput", 1e-6, "Mbit/s"),
+        "completion_time_s": ("completion time", 1.0, "s"),
+    }.get(one.metric, ("mean block delay", 1.0, "ms"))
+    rounded = Context(prec=4, rounding=rounding).create_decimal_from_float(one.value * factor)
+    return name, f"{sign}{rounded:f} {unit}"

@@ -17,7 +17,7 @@ class Bound:
 
     name: its name on the page of the proofs. metric: the metric, as a run's JSON has it, with dots.
     value: the largest possible goodput, or the least possible delay or time, in the metric's unit.
-    valid: whether it holds for every run. Otherwise the note names the runs for which it holds, or
+    valid: whether it holds for every run of the simulator. Otherwise the note names the runs for which it holds, or
     says that it is only a reference. note: the limits that it counts, and its known looseness.
     """
 
@@ -45,8 +45,17 @@ def bound_document(scenario: AnyScenario) -> dict[str, Any]:
     return document
 
 
-@lru_cache(maxsize=1024)
 def tightest(scenario_json: str) -> Mapping[str, float]:
-    """Return the tightest bound of each metric that holds for every run of a scenario in JSON."""
+    """Return the tightest bound of each metric that holds for every run of a scenario in JSON.
+
+    Bounds do not depend on the scheduler, so they are computed once for all schedulers.
+    """
+    table = json.loads(scenario_json)
+    table.pop("scheduler", None)
+    return _tightest(json.dumps(table))
+
+
+@lru_cache(maxsize=1024)
+def _tightest(scenario_json: str) -> Mapping[str, float]:
     valid = [one for one in bound(from_table(json.loads(scenario_json))) if one.valid]
     return {one.metric: one.value for one in reversed(valid)}

@@ -102,8 +102,7 @@ pub(super) fn bounds(scenario: &Scenario, network: &Network<'_>, workload: &Cons
         "L0",
         least,
         Runs::All,
-        "links alone, block by block. At 500 kbit/s the best of eight schedulers was within 5 % of it on 91 to 99 % \
-         of the points; with overload of the fast paths it is loose.",
+        "links alone, block by block. Tight at low rates, and loose where the fast paths are overloaded.",
     )];
     if most > least * 1.001 {
         bounds.push(bound(
@@ -111,8 +110,7 @@ pub(super) fn bounds(scenario: &Scenario, network: &Network<'_>, workload: &Cons
             most,
             Runs::Delivered(MOST),
             "for runs that deliver 99 % of the data. All blocks together: if the fast paths are overloaded, blocks \
-             wait for slow paths or for each other. At half of the capacity, the best of eight schedulers was within \
-             5 % of it on 54 to 56 % of the points.",
+             wait for slow paths or for each other.",
         ));
     }
     bounds

@@ -36,14 +36,13 @@ pub(super) fn bounds(scenario: &Scenario, network: &Network<'_>, file: &File) ->
         bound(
             "L2a",
             windows,
-            "links, handshakes, and windows that double per round trip. The best of eight schedulers took 1.01 to \
-             1.17 times as long for files up to 1 MB (medians), as losses and thresholds end slow start earlier.",
+            "links, handshakes, and windows that double per round trip. Loose where losses or thresholds end slow \
+             start early.",
         ),
         bound(
             "L0",
             links,
-            "links alone, without handshakes and congestion control. The best of eight schedulers took 2.2 to 6.9 \
-             times as long for files up to 1 MB (medians).",
+            "links alone, without handshakes and congestion control. Loose for files of a few round trips.",
         ),
     ]
 }

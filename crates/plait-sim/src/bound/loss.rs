@@ -4,12 +4,14 @@ use super::Bound;
 use super::bulk::Transfer;
 use crate::link::loss::Losses;
 use crate::link::{LinkConfig, Loss, Outages};
-use crate::scenario::{FlowRoute, OwnOptions, Scenario};
+use crate::scenario::{Direction, FlowRoute, OwnOptions, Scenario};
+use crate::simulation::layout::wire_name;
 
 /// The most draws that are looked at.
 const MOST_DRAWS: f64 = 5e6;
 
-/// L3, if a path has losses of its own, and all packets with data are full.
+/// L3, if a path has losses of its own, and all packets with data are full. Multipath QUIC also
+/// sends probes and frames of its connection in packets, whose number nothing limits here.
 pub(super) fn bound(transfer: &Transfer<'_>) -> Option<Bound> {
     if !transfer.full || matches!(transfer.scenario.transport.own, OwnOptions::Mpquic(_)) {
         return None;
@@ -47,7 +49,7 @@ fn thinned(transfer: &Transfer<'_>, path: usize) -> Option<f64> {
     if earlier + within > MOST_DRAWS {
         return None;
     }
-    let mut losses = Losses::new(wire.loss.first(), scenario.seed, &format!("path {path} forward"));
+    let mut losses = Losses::new(wire.loss.first(), scenario.seed, &wire_name(path, Direction::Forward));
     let kept: Vec<bool> = (0..(earlier + within) as usize).map(|_| !losses.next()).collect();
     let count = (within as usize).min(kept.len());
     let mut arrived = kept[..count].iter().filter(|kept| **kept).count();

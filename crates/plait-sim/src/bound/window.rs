@@ -66,8 +66,8 @@ pub(super) fn bounds(transfer: &Transfer<'_>, window: &Window) -> Vec<Bound> {
     let shares = shares(transfer, window, &loops, time);
     let mut bounds = if window.ends {
         let least = shares.min(rounds(window, &loops, time)).min(intervals(transfer, window, &loops, time));
-        let note = "the window from the oldest missing byte on. Within 24 % of the optimum on small instances; \
-                    schedulers reached 40 to 80 % of it with small windows, as congestion control adds its own.";
+        let note = "the window from the oldest missing byte on. Within 24 % of the optimum on small instances. \
+                    Loose with small windows, as congestion control adds its own limit.";
         vec![transfer.bound("L1", least, note)]
     } else {
         credits(transfer, window, &loops, shares)
@@ -107,7 +107,7 @@ fn steady_order(transfer: &Transfer<'_>, window: &Window, loops: &[Loop], time: 
     });
     let most = rates.fold(0.0, f64::max);
     let note = "not a bound: a schedule that repeats itself and delivers in perfect order, without congestion \
-                control. Schedules that change have beaten it by up to 50 % on small instances.";
+                control. Schedules that change beat it on some small instances.";
     let reference = transfer.bound("perfect-order", most, note);
     most.is_finite().then_some(Bound { runs: Runs::Reference, ..reference })
 }

@@ -5,6 +5,16 @@ use super::flying::Flying;
 use crate::link::{Link, LinkConfig};
 use crate::scenario::{Direction, Hop, Scenario};
 
+/// The name of a path's wire, which chooses its random numbers. It has the path's number: a path
+/// keeps its losses if the user renames it.
+pub(crate) fn wire_name(path: usize, direction: Direction) -> String {
+    let direction = match direction {
+        Direction::Forward => "forward",
+        Direction::Backward => "backward",
+    };
+    format!("path {path} {direction}")
+}
+
 /// The index of each link of a scenario among the links of a run.
 pub(super) struct Layout {
     /// The own wire of each path, forward and backward.
@@ -22,12 +32,11 @@ impl Layout {
                 (links.len() - 1) as u32
             })
         };
-        // The wire's name has the path's number: a path keeps its losses if the user renames it.
         let wires = scenario.paths.iter().enumerate().map(|(index, path)| {
             let wire = path.wire.as_ref();
             [
-                place(wire.map(|wire| &wire.forward), format!("path {index} forward")),
-                place(wire.map(|wire| &wire.backward), format!("path {index} backward")),
+                place(wire.map(|wire| &wire.forward), wire_name(index, Direction::Forward)),
+                place(wire.map(|wire| &wire.backward), wire_name(index, Direction::Backward)),
             ]
         });
         let wires = wires.collect();

@@ -46,7 +46,7 @@ mod events;
 mod flow;
 mod flying;
 mod images;
-mod layout;
+pub(crate) mod layout;
 mod network;
 mod observers;
 mod setup;

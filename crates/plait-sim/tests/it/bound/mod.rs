@@ -13,12 +13,15 @@ use plait_sim::recorder::RecordOptions;
 use plait_sim::scenario::Scenario;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use strategy::Network;
 
 /// Number of cases of each kind in `make test`.
 const CASES: u32 = 20;
+
+/// Bounds that runs must have been compared with.
+const NAMES: [&str; 6] = ["L0", "L0-joint", "L1", "L1-credit", "L2a", "L3"];
 
 /// Number of kinds of scenarios.
 const KINDS: u64 = 8;
@@ -129,6 +132,10 @@ fn run_all(cases: u32) {
         println!("{name} {metric}: {count} runs, closest {best:.5?}");
     }
     assert!(failed.is_empty(), "{}", failed.join("\n\n"));
+    let compared: BTreeSet<&str> =
+        closest.into_inner().expect("no panic").into_keys().map(|(name, _)| name).collect();
+    let missing: Vec<_> = NAMES.iter().filter(|name| !compared.contains(**name)).collect();
+    assert!(missing.is_empty(), "no run was compared with {missing:?}");
 }
 
 #[test]
