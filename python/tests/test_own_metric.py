@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import base64
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
 
 import plait
 from plait.analysis import analyze
+from plait.plots.subject import Subject
+from plait.reports.reading import Rows, subject
+from plait.reports.sweeps import dataset_page
 from plait.scenarios.changes import change
 from plait.scenarios.scenario import from_table
 from plait.support.files import OutputError
-from plait.sweep import Plan, read, sweep
+from plait.sweep import Dataset, Plan, read, sweep
 
 FUNCTIONS = '''
 def stall_ms(result):
@@ -117,6 +123,49 @@ def test_a_metric_that_fails_makes_a_failed_row(folder: Path) -> None:
     assert errors == [
         f"metric '{folder}/mine.py:broken': ZeroDivisionError: division by zero (mine.py, line 14)"
     ]
+
+
+@pytest.mark.parametrize(("better", "way"), [("more", 1), ("less", -1)])
+def test_figures_and_pages_know_which_way_is_better(tmp_path: Path, better: str, way: int) -> None:
+    """The second scheduler has more of the metric: it wins, or it loses."""
+    points = range(16)
+    frame = pl.DataFrame(
+        {
+            "index": range(32),
+            "point": [point for point in points for _ in range(2)],
+            "seed": [1] * 32,
+            "scheduler": ["first", "second"] * 16,
+            "error": pl.Series([None] * 32, dtype=pl.String),
+            "rtt": [20.0 + point for point in points for _ in range(2)],
+            "neither": [1.0 * number for number in range(32)],
+            "score": [float(point + more) for point in points for more in (0, 3)],
+        }
+    )
+    about = {
+        "name": "scores",
+        "labels": ["first", "second"],
+        "variables": ["rtt"],
+        "metrics": ["neither", "score"],
+        "metric": [{"name": "score", "better": better}],
+        "runs": 32,
+    }
+    dataset = Dataset(tmp_path, about, frame.lazy())
+    figure = Subject(dataset, "score", baseline="")
+    (gain,) = figure.gains(figure.whole)
+    assert gain.difference.value == 3 * way
+    rows = subject(dataset)
+    assert isinstance(rows, Rows)
+    page = dataset_page(rows)
+    assert [name for name, _ in page["metrics"]] == ["score", "neither"]  # with a direction first
+    assert page["data"]["ways"] == {"score": way, "neither": 0}
+    winner = 1 if way > 0 else 0
+    assert [line["best_mean"] for line in page["estimates"]] == [{winner}, set()]
+    assert [line["best_median"] for line in page["estimates"]] == [{winner}, set()]
+    assert page["data"]["differences"]["score"][0][1][1] == 3 * way
+    field = page["data"]["field"]
+    assert [*field["metrics"]] == ["score"]
+    packed = field["maps"][0]["metrics"]["score"]["winner"]
+    assert set(np.frombuffer(base64.b64decode(packed["bdata"]), packed["dtype"])) == {winner}
 
 
 def test_another_metric_is_another_dataset(folder: Path) -> None:

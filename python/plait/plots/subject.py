@@ -13,7 +13,7 @@ from plait._core import ScenarioError
 from plait.analysis.comparison import AgainstBaseline, Units, compare, units
 from plait.analysis.regions import check_variables
 from plait.plots.style import caption
-from plait.results.metrics import CLOSE, direction, meant
+from plait.results.metrics import CLOSE, meant
 from plait.results.summary import count
 from plait.results.wording import Wording, si_wording
 from plait.support.words import expected
@@ -52,7 +52,7 @@ class Subject:
                 raise ScenarioError(message)
         if baseline is None:
             return
-        if direction(self.metric) == 0:
+        if dataset.direction(self.metric) == 0:
             message = f"metric {self.metric!r}: neither more nor less of it is better; expected another one"
             raise ScenarioError(message)
         if len(self.schedulers) < 2:
@@ -97,7 +97,7 @@ class Subject:
 
     def gains(self, found: Units) -> list[AgainstBaseline]:
         """Return the comparisons with the baseline, in which more than zero is better."""
-        way = direction(self.metric)
+        way = self.dataset.direction(self.metric)
         assert self.baseline is not None
         return [one.turned(way) for one in compare(found, self.baseline, higher=way > 0, tie=CLOSE)]
 
@@ -135,7 +135,7 @@ def metric_name(dataset: Dataset, metric: str) -> str:
     Raises:
         ScenarioError: the metric is unknown, or is not a number that can be drawn.
     """
-    known = [name for name in dataset.names if direction(name) != 0 or name in dataset.metrics]
+    known = [name for name in dataset.names if dataset.direction(name) != 0 or name in dataset.metrics]
     found = meant(metric, known)
     if found is not None:
         return found

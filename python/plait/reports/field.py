@@ -17,7 +17,6 @@ from plait.analysis.contest import Contest, contest, evidence
 from plait.analysis.regions import ranges
 from plait.reports.chart import Chart, Floats, packed
 from plait.reports.sample import Sample
-from plait.results.metrics import direction
 from plait.results.summary import heading, scale
 from plait.statistics.estimate import student
 
@@ -52,7 +51,8 @@ def field_data(sample: Sample) -> dict[str, Any]:
     points = sample.points
     couples = list(combinations(range(len(cuts)), 2)) or [(index, index) for index in range(len(cuts))]
     cells = sum(_size(cuts, couple) for couple in couples)
-    metrics = [name for name in sample.shown if direction(name) != 0][: max(1, MOST_CELLS // max(1, cells))]
+    ways = {name: way for name in sample.shown if (way := sample.dataset.direction(name)) != 0}
+    metrics = [*ways][: max(1, MOST_CELLS // max(1, cells))]
     columns = {name: sample.values(name) for name in metrics}
     maps = []
     for x, y in couples:
@@ -61,7 +61,7 @@ def field_data(sample: Sample) -> dict[str, Any]:
         failed = np.array(
             [np.bincount(place[place >= 0], one[place >= 0], size) for one in sample.failed.T]
         ).sum(axis=0)
-        contests = {name: contest(columns[name], place, size, direction(name), points) for name in metrics}
+        contests = {name: contest(columns[name], place, size, ways[name], points) for name in metrics}
         maps.append(
             {
                 "x": x,

@@ -16,6 +16,7 @@ from plait.results.result import Result
 from plait.support.kinds import otherwise
 from plait.support.machine import surroundings
 from plait.sweep import Dataset, read
+from plait.sweep.dataset import direction_of
 from plait.sweep.dataset_writer import PLAN
 
 KEYS = ("index", "point", "seed", "scheduler", "error")
@@ -53,6 +54,10 @@ class Rows:
     variables: list[str]
     schedulers: list[str]
     about: dict[str, Any] = field(default_factory=dict)
+
+    def direction(self, name: str) -> int:
+        """Return 1 if more of a metric is better, −1 if less is, otherwise 0."""
+        return direction_of(self.about, name)
 
 
 def subject(what: str | PathLike[str] | Result | Sequence[Result] | Dataset | Rows) -> Runs | Rows:

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from plait.analysis.contest import ahead, evidence
 from plait.reports.chart import Chart, Floats, distribution, packed
 from plait.reports.reading import KEYS, Rows
-from plait.results.metrics import direction
 from plait.results.summary import METRICS, heading, scale, written, written_interval
 from plait.statistics.estimate import Estimate, mean, median_by_ranks
 
@@ -51,7 +50,7 @@ class Sample:
             and kind.is_numeric()
             and frame[name].null_count() < len(frame)
         ]
-        return sorted(found, key=_rank)
+        return sorted(found, key=self._rank)
 
     @property
     def shown(self) -> list[str]:
@@ -107,6 +106,12 @@ class Sample:
             self._spread(self.dataset.frame["error"].is_not_null().cast(pl.Float64).to_numpy())
         )
 
+    def _rank(self, name: str) -> tuple[int, int]:
+        """Rank common metrics first, then those that can be won, then others in the dataset's order."""
+        if name in METRICS:
+            return 0, METRICS.index(name)
+        return (1 if self.dataset.direction(name) else 2), 0
+
     def _spread(self, column: Floats) -> Floats:
         values = np.full((len(self.pairs), len(self.schedulers)), np.nan)
         values[self.places] = column
@@ -125,11 +130,12 @@ def estimate_table(sample: Sample) -> list[dict[str, Any]]:
         values = sample.evidence(name)
         columns = [known(values[:, index]) for index in range(len(sample.schedulers))]
         line: dict[str, Any] = {"heading": heading(name)}
+        way = sample.dataset.direction(name)
         for kind, estimate in (("mean", mean), ("median", median_by_ranks)):
             estimates = [estimate(column) if len(column) else None for column in columns]
             line[kind] = [_cell(name, one) for one in estimates]
             medians = [None if one is None else one.value for one in estimates]
-            line[f"best_{kind}"] = _best(values, direction(name), None if kind == "mean" else medians)
+            line[f"best_{kind}"] = _best(values, way, None if kind == "mean" else medians)
         lines.append(line)
     return lines
 
@@ -183,7 +189,7 @@ def difference_data(sample: Sample) -> dict[str, Any]:
     count = len(sample.schedulers)
     found: dict[str, Any] = {}
     for name in sample.shown:
-        values = sample.values(name) * scale(name)
+        values, way = sample.values(name) * scale(name), sample.dataset.direction(name)
         table: list[list[Any]] = [[None] * count for _ in range(count)]
         for base in range(count):
             for other in range(base + 1, count):
@@ -197,8 +203,8 @@ def difference_data(sample: Sample) -> dict[str, Any]:
                     sample.points[both],
                 )
                 reference, value = held.T
-                table[base][other] = _difference(value, reference, direction(name))
-                table[other][base] = _difference(reference, value, direction(name))
+                table[base][other] = _difference(value, reference, way)
+                table[other][base] = _difference(reference, value, way)
         found[name] = table
     return found
 
@@ -258,10 +264,3 @@ def _cell(name: str, one: Estimate | None) -> tuple[str, str]:
     if one is None:
         return "–", ""
     return written(name, one.value), written_interval(name, one.interval)
-
-
-def _rank(name: str) -> tuple[int, int]:
-    """Rank common metrics first, then those that can be won, then others in the dataset's order."""
-    if name in METRICS:
-        return 0, METRICS.index(name)
-    return (1 if direction(name) else 2), 0

@@ -16,7 +16,6 @@ from plait.reports.field import curve_chart, field_data, value_text
 from plait.reports.origin import network_table, scheduler_notes, settings
 from plait.reports.reading import Rows
 from plait.reports.sample import Sample, difference_data, distribution_chart, estimate_table
-from plait.results.metrics import direction
 from plait.results.summary import count, heading
 from plait.scenarios.repetition import MEANING
 from plait.sweep.dataset import identical
@@ -79,7 +78,7 @@ def dataset_page(dataset: Rows) -> dict[str, Any]:
             "labels": sample.schedulers,
             "charts": charts,
             "headings": {name: heading(name) for name in sample.shown},
-            "ways": {name: direction(name) for name in sample.shown},
+            "ways": {name: dataset.direction(name) for name in sample.shown},
             "differences": difference_data(sample),
             "field": field,
             "enough": ENOUGH,

@@ -136,10 +136,7 @@ class Dataset:
 
     def direction(self, name: str) -> int:
         """Return 1 if more of a metric is better, −1 if less is, otherwise 0."""
-        for one in self.about.get("metric", []):
-            if one["name"] == name:
-                return MORE if one["better"] == "more" else LESS
-        return direction(name)
+        return direction_of(self.about, name)
 
     @property
     def perturbed(self) -> bool:
@@ -184,6 +181,14 @@ class Dataset:
             except (pl.exceptions.PolarsError, OSError):
                 return part
         return self.folder
+
+
+def direction_of(about: Mapping[str, Any], name: str) -> int:
+    """Return the direction of a metric (`direction`), which may be one of the plan's own."""
+    for one in about.get("metric", []):
+        if one["name"] == name:
+            return MORE if one["better"] == "more" else LESS
+    return direction(name)
 
 
 def about(folder: Path) -> dict[str, Any]:
