@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,16 @@ def nothing(result):
 
 def broken(result):
     return 1 / (result.seed - 2)
+
+def text(result):
+    return "3"
+
+def endless(result):
+    return float("inf") if result.seed == 1 else float("nan")
+
+def counted(result):
+    import numpy
+    return numpy.int32(3)
 
 limit = 3
 
@@ -82,7 +93,8 @@ SAME = {"name": "mine.py:goodput_again", "better": "more"}
 
 
 def test_a_metric_is_a_column_and_is_analyzed(folder: Path) -> None:
-    given = table(STALL, SAME, {"name": "mine.py:nothing"}, schedulers=["lowest-rtt", "own.py:First"])
+    more = [{"name": f"mine.py:{name}"} for name in ("nothing", "endless", "counted")]
+    given = table(STALL, SAME, *more, schedulers=["lowest-rtt", "own.py:First"])
     plan = Plan(given, folder)
     sweep(plan, folder / "here", threads=2)
     dataset = read(folder / "here")
@@ -91,10 +103,12 @@ def test_a_metric_is_a_column_and_is_analyzed(folder: Path) -> None:
     assert frame["error"].is_null().all()
     assert frame["goodput_again"].to_list() == frame["goodput_bps"].to_list()
     assert frame["nothing"].is_null().all()
-    assert dataset.metrics[-3:] == ["stall_ms", "goodput_again", "nothing"]
+    assert frame["endless"].is_null().all()
+    assert frame["counted"].to_list() == [3.0] * 8
+    assert dataset.metrics[-5:] == ["stall_ms", "goodput_again", "nothing", "endless", "counted"]
     found = analyze(dataset, metrics=["stall_ms", "goodput_again"])
     assert [one.higher_is_better for one in found.metrics] == [False, True]
-    with ThreadPoolExecutor(2) as executor:  # chunks, as on a cluster
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:  # as on a cluster
         sweep(Plan(given, folder), folder / "there", executor=executor)
     assert (folder / "there" / "part-00000000.parquet").read_bytes() == (
         folder / "here" / "part-00000000.parquet"
@@ -120,9 +134,21 @@ def test_a_metric_that_fails_makes_a_failed_row(folder: Path) -> None:
     outcome = sweep(Plan(table({"name": "mine.py:broken"}), folder), folder / "out", threads=1)
     assert outcome.failed == 4
     errors = read(folder / "out").frame["error"].drop_nulls().unique().to_list()
-    assert errors == [
-        f"metric '{folder}/mine.py:broken': ZeroDivisionError: division by zero (mine.py, line 14)"
-    ]
+    assert errors == ["metric 'mine.py:broken': ZeroDivisionError: division by zero (mine.py, line 14)"]
+    sweep(Plan(table({"name": "mine.py:text"}), folder), folder / "text", threads=1)
+    errors = read(folder / "text").frame["error"].unique().to_list()
+    assert errors == ["metric 'mine.py:text': TypeError: returned str; expected a number or None"]
+
+
+def test_the_bytes_do_not_depend_on_the_folder(folder: Path) -> None:
+    other = folder / "other"
+    other.mkdir()
+    (other / "mine.py").write_text(FUNCTIONS)
+    given = table({"name": "mine.py:broken"}, name="set")
+    for place in (folder, other):
+        sweep(Plan(given, place), place / "out", threads=1)
+    for file in ("part-00000000.parquet", "_plan.json"):
+        assert (other / "out" / file).read_bytes() == (folder / "out" / file).read_bytes()
 
 
 @pytest.mark.parametrize(("better", "way"), [("more", 1), ("less", -1)])
@@ -184,7 +210,10 @@ def test_another_metric_is_another_dataset(folder: Path) -> None:
         ({"name": "mine.py"}, r"plan: metric 1: name: expected FILE.py:FUNCTION, got 'mine.py'"),
         ({}, "name: expected FILE.py:FUNCTION, got None"),
         ({"name": "none.py:f"}, "none.py cannot be read: No such file"),
-        ({"name": "mine.py:f"}, "with one of: stall_ms, goodput_again, nothing, broken"),
+        (
+            {"name": "mine.py:f"},
+            "with one of: stall_ms, goodput_again, nothing, broken, text, endless, counted",
+        ),
         ({"name": "mine.py:Kind"}, "expected .*mine.py:FUNCTION with one of"),
         ({**SAME, "better": "most"}, "better: expected one of: less, more; got 'most'"),
         ({**SAME, "packets": 1}, "packets: expected true or false, got 1"),

@@ -55,7 +55,7 @@ def make(
     """Make runs on threads of the core; rows in the order in which runs end.
 
     A scheduler written in Python runs on the calling thread. With metrics of the plan's own, each
-    run is one call of the core, because they need its whole result.
+    run is one call of the core on a thread of Python's own, because they need its whole result.
 
     Args:
         given: the runs.

@@ -6,7 +6,7 @@
     packets = true                      # tables that the runs record, as for `plait.run`:
     series = "10ms"                     # packets, series, decisions
 
-The function returns a number, or None where the run has no value. The column has its name.
+The function returns a number, or None, NaN or ∞ where the run has no value. The column has its name.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,10 @@ BETTER = ("less", "more")
 
 @dataclass(frozen=True)
 class OwnMetric:
-    """A metric of the plan, with all data to compute it, also on another machine."""
+    """A metric of the plan, with all data to compute it, also on another machine.
+
+    file: its path. Datasets have only the last part, which does not depend on the plan's folder.
+    """
 
     file: str
     name: str
@@ -45,6 +49,7 @@ class OwnMetric:
     def document(self) -> dict[str, Any]:
         """Return the metric's description in datasets."""
         return {
+            "file": Path(self.file).name,
             "name": self.name,
             "better": self.better,
             "sha256": hashlib.sha256(self.content).hexdigest(),
@@ -56,7 +61,11 @@ class OwnMetric:
     @property
     def origin(self) -> str:
         """Name of the metric in messages."""
-        return f"metric '{self.file}:{self.name}'"
+        return f"metric '{Path(self.file).name}:{self.name}'"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the function: its module does not exist in other processes."""
+        return {key: value for key, value in vars(self).items() if key != "function"}
 
     @cached_property
     def function(self) -> Any:
@@ -83,16 +92,26 @@ class OwnMetric:
         """Return the metric of a run; None where it has no value.
 
         Raises:
-            RunError: the function failed, or returned something else.
+            RunError: the function failed, or returned something else. ScenarioError: the file
+                cannot be run on this machine.
         """
+        function = self.function
         try:
-            found = self.function(result)
-            value = None if found is None else float(found)
+            return _number(function(result))
         except Exception as error:
             where = python_class.place(error)
             message = f"{self.origin}: {type(error).__name__}: {error}{f' ({where})' if where else ''}"
             raise RunError(message) from error
-        return value if value is None or math.isfinite(value) else None
+
+
+def _number(found: object) -> float | None:
+    if found is None:
+        return None
+    if not isinstance(found, Real):  # float() would also take text
+        message = f"returned {type(found).__name__}; expected a number or None"
+        raise TypeError(message)
+    value = float(found)
+    return value if math.isfinite(value) else None
 
 
 def read_metrics(given: Any, folder: Path, origin: str) -> tuple[OwnMetric, ...]:
