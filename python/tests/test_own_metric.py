@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from conftest import Command
 
 import plait
 from plait.analysis import analyze
@@ -149,6 +150,24 @@ def test_the_bytes_do_not_depend_on_the_folder(folder: Path) -> None:
         sweep(Plan(given, place), place / "out", threads=1)
     for file in ("part-00000000.parquet", "_plan.json"):
         assert (other / "out" / file).read_bytes() == (folder / "out" / file).read_bytes()
+
+
+def test_a_bundle_repeats_the_metrics(folder: Path, command: Command) -> None:
+    """The plan has two files of the same name, and a metric that fails: its message has the name."""
+    (folder / "more").mkdir()
+    (folder / "more" / "mine.py").write_text("def seed_again(result):\n    return result.seed\n")
+    metrics: list[dict[str, Any]] = [STALL, SAME, {"name": "mine.py:broken", "series": "10ms"}]
+    sweep(Plan(table(*metrics, {"name": "more/mine.py:seed_again"}), folder), folder / "out", threads=1)
+    done = command("bundle", "out", "-o", "out.zip")
+    assert done.returncode == 2
+    assert "metric mine.py:stall_ms is one of your own; expected --file with its file" in done.stderr
+    done = command("bundle", "out", "-o", "out.zip", "--file", "mine.py", "--file", "more/mine.py")
+    assert done.returncode == 0, done.stderr
+    for file in ("mine.py", "more/mine.py"):
+        (folder / file).unlink()
+    done = command("rerun", "out.zip", "--out", "again")
+    said = "equal: 3 files of 8 runs have the same bytes as in out.zip\n"
+    assert (done.returncode, done.stdout) == (0, said), done.stderr
 
 
 @pytest.mark.parametrize(("better", "way"), [("more", 1), ("less", -1)])

@@ -17,7 +17,7 @@ from plait.support.files import make_folder, whole_file
 MANIFEST, README = "bundle.json", "README.txt"
 FORMAT = 1
 """Version of the archive's layout."""
-RESULTS, SCHEDULERS, TRACES = "results", "schedulers", "traces"
+RESULTS, SCHEDULERS, METRICS, TRACES = "results", "schedulers", "metrics", "traces"
 """Folders of the archive."""
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """Time of all files, so that the same content gives the same archive."""

@@ -1,4 +1,4 @@
-"""Finds the files of a bundle: results, user-defined schedulers, and recorded links."""
+"""Finds the files of a bundle: results, user-defined schedulers and metrics, and recorded links."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from plait._core import ScenarioError
 from plait.bundles import archive
-from plait.bundles.archive import README, RESULTS, SCHEDULERS, TRACES, digest
+from plait.bundles.archive import METRICS, README, RESULTS, SCHEDULERS, TRACES, digest
 from plait.recordings import RECORDING
 from plait.results.recorded import ORIGIN, holds_results, read_origins, read_results
 from plait.results.result import Result
@@ -36,14 +36,14 @@ def bundle(
         folder: an output of ``plait run --out``, ``plait compare --out`` or ``plait sweep``.
         place: name of the archive.
         files: files of user-defined schedulers and traces, if they are not where the results say.
-            A dataset names no files of schedulers.
+            A dataset does not say where the files of its schedulers and metrics are.
 
     Returns:
         The names of its files.
 
     Raises:
-        ScenarioError: the folder has no results, or a scheduler or trace is not found. OutputError:
-            the archive is not writable.
+        ScenarioError: the folder has no results, or a scheduler, metric or trace is not found.
+            OutputError: the archive is not writable.
     """
     folder, place = Path(folder), Path(place)
     found = _Files(folder, [_given(Path(one)) for one in files])
@@ -75,22 +75,36 @@ class _Files:
 
     def scheduler(self, label: str, sha256: str, known: Iterable[tuple[str, bytes]]) -> None:
         """Pack the file of a scheduler: one of `known`, which have names and contents, or given."""
+        file, data = self._known(f"scheduler {label}", sha256, known)
+        # A dataset's label may begin with the end of the path, which tells two files apart.
+        first = label.partition(":")[0]
+        name = first if first.endswith(PYTHON + LIBRARIES) else Path(file).name
+        at = self._pack(SCHEDULERS, name, data)
+        self.schedulers.append({"label": label, "sha256": sha256, "file": at})
+
+    def metric(self, told: Mapping[str, Any]) -> None:
+        """Pack the file of a metric of a plan's own under its name there: messages contain it."""
+        _, data = self._known(f"metric {told['file']}:{told['name']}", told["sha256"], ())
+        self._pack(METRICS, told["file"], data)
+
+    def _known(self, whose: str, sha256: str, known: Iterable[tuple[str, bytes]]) -> tuple[str, bytes]:
+        """Return name and content of the file with this hash."""
         for file, data in (*known, *((str(file), data) for file, data in self.given)):
             if digest(data) == sha256:
-                # A dataset's label may begin with the end of the path, which tells two files apart.
-                first = label.partition(":")[0]
-                name = first if first.endswith(PYTHON + LIBRARIES) else Path(file).name
-                at = f"{SCHEDULERS}/{name}"
-                if self.packed.get(at, data) != data:
-                    at = f"{SCHEDULERS}/{sha256[:8]}/{name}"
-                self.packed[at] = data
-                self.schedulers.append({"label": label, "sha256": sha256, "file": at})
-                return
+                return file, data
         message = (
-            f"{self.folder}: scheduler {label} is one of your own; "
+            f"{self.folder}: {whose} is one of your own; "
             f"expected --file with its file, of SHA-256 {sha256[:16]}…"
         )
         raise ScenarioError(message)
+
+    def _pack(self, folder: str, name: str, data: bytes) -> str:
+        """Pack a file, in a folder of its own if another file has its name; return its place."""
+        at = f"{folder}/{name}"
+        if self.packed.get(at, data) != data:
+            at = f"{folder}/{digest(data)[:8]}/{name}"
+        self.packed[at] = data
+        return at
 
     def trace(self, name: str, sha256: str | None) -> None:
         """Pack a recorded link, with the name in the scenario."""
@@ -143,6 +157,8 @@ def _of_dataset(folder: Path, found: _Files) -> dict[str, Any]:
     for one in told["schedulers"]:
         if isinstance(one, Mapping):
             found.scheduler(one["class"], one["sha256"], ())
+    for one in told.get("metric", []):
+        found.metric(one)
     for name, sha256 in told["traces"].items():
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts:

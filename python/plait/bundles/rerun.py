@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from os import PathLike
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from plait._core import OutputError, ScenarioError
 from plait.bundles import archive
-from plait.bundles.archive import RESULTS, SCHEDULERS, TRACES, Bundle, unpack
+from plait.bundles.archive import METRICS, RESULTS, SCHEDULERS, TRACES, Bundle, unpack
 from plait.bundles.packing import LIBRARIES_OF_BYTES
 from plait.results.recorded import RESULT, SCENARIO, read_result
 from plait.results.result import Result
@@ -26,6 +26,7 @@ from plait.support.machine import plait_version
 from plait.sweep import sweep
 from plait.sweep.again import own_text, plan_of
 from plait.sweep.dataset_writer import PLAN
+from plait.sweep.own_metric import planned
 
 FIGURES = (".png",)
 """Suffixes of files that are not compared: figures contain the command."""
@@ -61,7 +62,7 @@ def rerun(
 
     Raises:
         ScenarioError: the file is no bundle, is damaged, is of another version of Plait, or lacks a
-            scheduler. OutputError: the folder is not empty or not writable. RunError: a run failed.
+            scheduler or a metric. OutputError: the folder is not empty or not writable. RunError: a run failed.
     """
     folder = Path(folder)
     found = archive.read(Path(place))
@@ -166,6 +167,16 @@ def _file_of(found: Bundle, label: str, sha256: str) -> str:
     raise ScenarioError(message)
 
 
+def _metric_file(found: Bundle, told: Mapping[str, Any]) -> str:
+    """Return the file of a metric of the plan's own in the bundle."""
+    for name, sha256 in found.about["files"].items():
+        path = PurePosixPath(name)
+        if path.parts[0] == METRICS and path.name == told["file"] and sha256 == told["sha256"]:
+            return str(name)
+    message = f"{found.place}: metric {told['name']}: its file is missing below {METRICS}; expected a complete bundle"
+    raise ScenarioError(message)
+
+
 def _renamed(value: Any, name: str, new: str) -> Any:
     """Return a scenario's table with another name of a trace."""
     if isinstance(value, Mapping):
@@ -198,10 +209,11 @@ def _dataset(
         one if isinstance(one, str) else own_text(one["class"], _file_of(found, one["class"], one["sha256"]))
         for one in told["schedulers"]
     ]
-    # The files of schedulers are relative to the same folder as traces.
+    metrics = [planned(one, _metric_file(found, one)) for one in told.get("metric", [])]
+    # The files of schedulers and metrics are relative to the same folder as traces.
     for name, data in found.below(TRACES).items():
         unpack({name: data}, base)
-    plan = plan_of(told, schedulers, str(found.place), base)
+    plan = plan_of(told, schedulers, str(found.place), base, metrics=metrics)
     rows = int(told["rows_per_part"])
     sweep(
         plan,

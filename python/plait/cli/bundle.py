@@ -30,13 +30,14 @@ SHOWN = 3
     "files",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="The file of a scheduler of your own, or of a trace, if it is not found; may be repeated.",
+    help="The file of a scheduler or metric of your own, or of a trace, if it is not found; may be repeated.",
 )
 def bundle(folder: Path, place: Path | None, files: tuple[Path, ...]) -> None:
     """Pack results with all that repeats them into one archive.
 
     RESULTS is an output of `plait run --out`, `plait compare --out` or `plait sweep`. The archive has the scenarios,
-    seeds, versions, commands, schedulers of your own and traces beside the results; `plait rerun` repeats it.
+    seeds, versions, commands, schedulers and metrics of your own and traces beside the results; `plait rerun`
+    repeats it.
     """
     from plait.bundles import bundle as pack
 

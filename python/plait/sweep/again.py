@@ -75,6 +75,7 @@ def plan_of(
     origin: str,
     base: Path = Path(),
     *,
+    metrics: Sequence[Mapping[str, Any]] = (),
     of_one: bool = False,
 ) -> Plan:
     """Return the plan of a dataset, from the full plan in it.
@@ -83,7 +84,8 @@ def plan_of(
         told: the full plan.
         schedulers: in the form of plans.
         origin: name of the dataset in messages.
-        base: folder of traces and of the schedulers' files.
+        base: folder of traces and of the files of schedulers and metrics.
+        metrics: the plan's own metrics, as tables of plans.
         of_one: whether only one of the schedulers is given.
 
     Raises:
@@ -91,7 +93,8 @@ def plan_of(
     """
     keys = ("name", "scenario", "set", "axis", "seeds")
     table = {key: told[key] for key in keys}
-    table |= {"schedulers": list(schedulers), "perturb": told["perturbed"] is not None}
+    table |= {"schedulers": list(schedulers), "metric": list(metrics)}
+    table["perturb"] = told["perturbed"] is not None
     plan = Plan(table, base, origin, of_one=of_one)
     if plan.identity["points"] != told["points"]:
         message = f"{origin}: the libraries here draw other points from the plan's axes"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Real
@@ -112,6 +112,12 @@ def _number(found: object) -> float | None:
         raise TypeError(message)
     value = float(found)
     return value if math.isfinite(value) else None
+
+
+def planned(told: Mapping[str, Any], file: str) -> dict[str, Any]:
+    """Return the plan's table of a metric, from its description in a dataset and its file."""
+    given = {key: told[key] for key in KEYS[1:] if told[key] is not None}
+    return {"name": f"{file}:{told['name']}", **given}
 
 
 def read_metrics(given: Any, folder: Path, origin: str) -> tuple[OwnMetric, ...]:
