@@ -16,11 +16,13 @@ import plait.gym
 
 FILE = Path("docs/networks/small-buffer.toml")
 INTERVAL = 0.1
-"""Seconds between actions."""
-PER_PATH = 11
-"""Number of values of a path in an observation."""
+"""Seconds of an interval, which has one action at most."""
+OF_CONNECTION = plait.gym.observed_names([])
+"""Names of the observed values of the connection: the last ones of an observation."""
+OF_PATH = [name.removeprefix("a.") for name in plait.gym.observed_names(["a"])][: -len(OF_CONNECTION)]
+"""Names of the observed values of each path."""
 ROUNDS, CANDIDATES, BEST, EPISODES, WORKERS = 8, 16, 4, 1, 2
-"""Rounds of the method; candidates of a round; how many of them go on; episodes of each."""
+"""Rounds of the method; candidates of a round; how many of them go on; episodes of each; processes."""
 
 
 def drawing(file: Path, duration: str = "4s", warmup: str = "1s") -> Callable[..., plait.Scenario]:
@@ -46,9 +48,11 @@ def shares(weights: Sequence[float] | np.ndarray, observation: np.ndarray) -> np
     queueing delay relative to the shortest round trip. The last one is the bandwidth-delay product
     as a part of the window.
     """
-    paths = observation[: len(observation) // PER_PATH * PER_PATH].reshape(-1, PER_PATH)
-    srtt, shortest, rate = paths[:, 2], np.maximum(paths[:, 3], 1e-3), paths[:, 9]
-    window = max(float(observation[-1]), 1.0) * 0.0115  # segments of 1,440 bytes, in Mbit
+    count = len(OF_CONNECTION)
+    connection = dict(zip(OF_CONNECTION, observation[-count:], strict=True))
+    paths = dict(zip(OF_PATH, observation[:-count].reshape(-1, len(OF_PATH)).T, strict=True))
+    srtt, shortest, rate = paths["srtt"], np.maximum(paths["min_rtt"], 1e-3), paths["delivery_rate"]
+    window = max(float(connection["window"]), 1.0) * 0.0115  # segments of 1,440 bytes, in Mbit
     part = shortest / shortest.sum()
     queueing = np.clip(srtt / shortest - 1, 0, 5)
     kept = np.clip(rate * shortest / window, 0, 2)
@@ -71,7 +75,7 @@ class Learned(plait.gym.Agent):
 
 
 def returns(environments: object, candidates: np.ndarray, seeds: Sequence[int]) -> np.ndarray:
-    """Return the sum of rewards of each candidate; all candidates meet the same episodes."""
+    """Return each candidate's rewards per episode; all candidates meet the same episodes."""
     sums = np.zeros(len(candidates))
     count = environments.num_envs
     for seed in seeds:
@@ -120,5 +124,5 @@ def written(weights: Sequence[float] | np.ndarray) -> str:
     return "/".join(f"{weight:.3f}" for weight in weights)
 
 
-if sys.argv[1:] == ["train"]:
+if __name__ == "__main__" and sys.argv[1:] == ["train"]:
     print(written(train()))

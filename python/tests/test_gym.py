@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import re
 import subprocess
 import sys
 import threading
@@ -133,10 +134,12 @@ def test_a_share_bounds_the_data_in_flight() -> None:
 
 
 def test_the_rewards_of_an_episode_are_the_data_delivered() -> None:
-    environment = plait.gym.Environment(links())
+    environment = plait.gym.Environment(links(warmup="500ms"))
     total = finish(environment, first)
     assert environment.result is not None
-    assert total == pytest.approx(environment.result.metrics["delivered_bytes"] * 8e-6, rel=0.01)
+    metrics = environment.result.metrics
+    assert total == pytest.approx(metrics["delivered_bytes"] * 8e-6, rel=0.01)
+    assert total > 1.5 * metrics["goodput_bps"] * metrics["measured_s"] / 1e6  # warm-up included
     seen: list[plait.gym.Transition] = []
 
     def reward(transition: plait.gym.Transition) -> float:
@@ -149,6 +152,48 @@ def test_the_rewards_of_an_episode_are_the_data_delivered() -> None:
     assert [one.result is None for one in seen] == [True] * (len(seen) - 1) + [False]
     assert environment.result is not None
     assert total == pytest.approx(seen[0].before.now - (environment.result.metrics["completion_time_s"] or 0))
+
+
+def test_a_step_ends_in_a_later_interval_with_an_open_path() -> None:
+    environment = plait.gym.Environment(links(), interval=0.01)
+    times: list[float] = []
+
+    def act(_observation: np.ndarray, info: dict[str, Any]) -> np.ndarray:
+        times.append(info["time"])
+        return np.full(2, 0.3)
+
+    finish(environment, act)
+    intervals = [int(time / 0.01) for time in times]
+    assert intervals == sorted({*intervals})
+    assert len(intervals) < 100, "no path is open in some intervals"
+    steps = np.diff(times)
+    assert steps.min() < 0.009
+    assert steps.max() > 0.011
+
+
+def test_the_last_observation_is_the_one_before_and_nothing_is_allowed() -> None:
+    environment = plait.gym.Environment(links())
+    after, info = environment.reset(seed=1)
+    before, done = after, False
+    while not done:
+        before = after
+        after, _, ended, cut, info = environment.step(first(after, info))
+        done = ended or cut
+    assert after.tolist() == before.tolist()
+    assert after.any()
+    assert info["action_mask"].tolist() == [0, 0, 0]
+    assert info["time"] == 1.0
+
+
+def test_the_page_lists_the_observed_values() -> None:
+    text = (ROOT / "docs" / "learning.md").read_text(encoding="utf-8")
+    table = text.partition("| values | |\n|---|---|\n")[2].partition("\n\n")[0]
+    names = [name for row in table.splitlines() for name in re.findall(r"`(\w+)`", row.split("|")[1])]
+    assert [name.removeprefix("a.") for name in plait.gym.observed_names(["a"])] == names
+    of_connection = len(plait.gym.observed_names([]))
+    assert (len(names) - of_connection, of_connection) == (11, 3)
+    assert "11 values for each path" in text
+    assert "11 values of each path, then 3 of the connection" in (plait.gym.observe.__doc__ or "")
 
 
 def test_a_complete_file_terminates_and_the_duration_truncates() -> None:

@@ -19,14 +19,15 @@ class Agent(Scheduler):
     round-trip time takes the segment instead. Where only one decision is possible, it is made
     without asking.
 
-    With an interval, `act` is asked once in each interval. An action is a share from 0 to 1 for
-    each path: the path takes new data while its segments in flight are less than this share of the
-    receiver's window. The path of the lowest round-trip time goes first, so shares of 1 are the
-    scheduler `lowest-rtt`.
+    With an interval, `act` is asked at the first decision of each interval in which a path is open.
+    An interval without one has no action: the shares before stay in force. An action is a share
+    from 0 to 1 for each path: the path takes new data while its segments in flight are less than
+    this share of the receiver's window. The path of the lowest round-trip time goes first, so
+    shares of 1 are the scheduler `lowest-rtt`.
     """
 
     interval: float | None = None
-    """Seconds between actions; None asks for every decision."""
+    """Length of an interval in seconds; None asks for every decision."""
 
     def __init__(self, *, interval: float | None = None) -> None:
         if interval is not None:
@@ -69,7 +70,7 @@ class Agent(Scheduler):
     def _within_shares(self, facts: Facts, ready: Sequence[Path], interval: float) -> Assign | None:
         if facts.now >= self._next:
             self._shares = [float(share) for share in self.act(facts)]
-            # On a grid, so that the number of actions depends on the duration alone.
+            # On a grid: one late action does not move the later ones.
             self._next = (math.floor(facts.now / interval) + 1) * interval
         window = facts.connection.window
         free = {

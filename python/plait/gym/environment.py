@@ -43,13 +43,16 @@ class Environment(gymnasium.Env[Observation, Any]):
     """A run of a scenario as an environment of Gymnasium.
 
     An action is a decision: the index of the path that takes the next segment, or the number of
-    paths to wait. With `interval`, an action is a share of the receiver's window for each path, and
-    holds for that time. `plait.gym.Agent` has the meaning of actions.
+    paths to wait. With `interval`, an action is a share of the receiver's window for each path. It
+    holds until the next step: the first decision of a later interval in which a path is open.
+    `plait.gym.Agent` has the meaning of actions.
 
-    The observation is a vector of the facts of the decision; `observed_names` has the names of its
-    values. ``info`` has the simulated ``time`` in seconds and, without an interval, an
-    ``action_mask`` with 1 for each action that is carried out as it is. At the first step it also
-    has ``scenario`` and ``seed``, at the last one the run's ``metrics``.
+    The observation is a vector of the facts of the decision (`plait.gym.observe`); `observed_names`
+    has the names of its values. The last one of an episode equals the one before, because a run
+    does not end with a decision. ``info`` has the simulated ``time`` in seconds and, without an
+    interval, an ``action_mask`` with 1 for each action that is carried out as it is: none at the
+    end. At the first step it also has ``scenario`` and ``seed``, at the last one the run's
+    ``metrics``.
 
     An episode is truncated at the end of the scenario's duration, and terminated if a workload of
     limited size is delivered before. The same actions and seed give the same run, to the byte.
@@ -57,8 +60,8 @@ class Environment(gymnasium.Env[Observation, Any]):
     Args:
         scenario: a scenario or its file; several, of which each episode draws one; or a function
             that draws one with a random generator. All have the same number of paths.
-        interval: time between actions; None asks for every decision.
-        reward: returns the reward of a step; by default the Mbit acknowledged in order.
+        interval: length of the intervals, each with one action at most; None asks for every decision.
+        reward: returns the reward of a step; by default `plait.gym.megabits`.
         perturb: run repetitions, as `plait.repeat` does, instead of scenarios as written.
 
     Raises:

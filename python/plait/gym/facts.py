@@ -12,7 +12,7 @@ import numpy.typing as npt
 from plait._core import Connection, Path
 
 LARGEST = 1e6
-"""Maximum of an observed value: endless data and closed limits are shown as this."""
+"""Maximum of an observed value; endless data has this value."""
 
 PATH: Mapping[str, Callable[[Path], float]] = {
     "open": lambda path: path.open,
@@ -55,7 +55,16 @@ Observation = npt.NDArray[np.float32]
 
 
 def observe(facts: Facts) -> Observation:
-    """Return the observed vector: the values of each path, then those of the connection."""
+    """Return the observed vector: 11 values of each path, then 3 of the connection, as ``float32``.
+
+    Its shape is ``(11 * paths + 3,)``. Paths are in the scenario's order. The values of a path are,
+    in this order: ``open`` (0 or 1); ``room`` (segments); ``srtt``, ``min_rtt`` and ``rttvar``
+    (seconds, 0 before the first sample); ``cwnd``, ``in_flight``, ``queued`` and ``lost``
+    (segments); ``delivery_rate`` (Mbit/s, 0 until measured); ``loss_rate`` (0 to 1). Those of the
+    connection are ``unassigned``, ``window_left`` and ``window`` (segments). `Path` and
+    `Connection` have their meanings. Values are not normalised. Larger ones than 10⁶, such as
+    endless data, are 10⁶.
+    """
     values: list[Any] = [read(path) for path in facts.paths for read in PATH.values()]
     values += [read(facts.connection) for read in CONNECTION.values()]
     return np.minimum(np.array(values, dtype=np.float64), LARGEST).astype(np.float32)

@@ -13,9 +13,9 @@ from plait.results.result import Result
 class Transition:
     """A step of the environment.
 
-    before: the facts of the action. after: those of the next one. At the end of the run they are
-    the last ones seen, with the time of the end and all data delivered by then. result: the result
-    of the run, at its end only.
+    before: the facts of the action. after: those of the next one. At the end of the run there is no
+    next one: they are those of `before`, with the time of the end and all data delivered by then.
+    result: the result of the run, at its end only.
     """
 
     before: Facts
@@ -27,7 +27,8 @@ class Transition:
 def megabits(transition: Transition) -> float:
     """Return the Mbit that were acknowledged in order during the step.
 
-    The sum over an episode is the data delivered, so goodput times duration.
+    The sum over an episode is the data delivered, warm-up included, in whole segments; goodput
+    leaves the warm-up out.
     """
     before, after = transition.before, transition.after
     return (after.acknowledged - before.acknowledged) * 8e-6 * after.paths[0].mss
