@@ -62,7 +62,8 @@ def rerun(
 
     Raises:
         ScenarioError: the file is no bundle, is damaged, is of another version of Plait, or lacks a
-            scheduler or a metric. OutputError: the folder is not empty or not writable. RunError: a run failed.
+            scheduler or a metric. OutputError: the folder is not empty or not writable. RunError: a
+            run failed.
     """
     folder = Path(folder)
     found = archive.read(Path(place))
