@@ -307,7 +307,6 @@ static: ## plait-quic as one file that needs nothing beside it, into target/stat
 # RUST_SRC=FILE names Debian's package of the library's source where it cannot be fetched.
 PLAYGROUND := target/playground/playground.html
 playground: setup ## the simulator as a page for browsers, into target/playground (two minutes at first; fetches 45 MB, once)
-	@mkdir -p $(dir $(PLAYGROUND))
 	$(BIN)/python -m plait.playground.build $(PLAYGROUND) $(RUST_SRC)
 
 SEED ?= $(shell date +%s)

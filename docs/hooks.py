@@ -25,6 +25,7 @@ import generated  # noqa: E402
 
 from plait import papers  # noqa: E402
 from plait.playground import page as playground  # noqa: E402
+from plait.playground import simulator  # noqa: E402
 
 OUTSIDE = {
     **{f"papers/{name}/README.md": f"papers/{name}.md" for name in papers.names()},
@@ -52,7 +53,7 @@ def on_files(files: Files, config: Any) -> Files:
     for source, place in OUTSIDE.items():
         text = (ROOT / source).read_text(encoding="utf-8")
         files.append(File.generated(config, place, content=text))
-    if playground.SIMULATOR.is_file():
+    if simulator.fault() is None:
         files.append(File.generated(config, PLAYGROUND, content=playground.page()))
     return files
 
@@ -61,7 +62,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Return the page for MkDocs; PluginError if it requests something unknown."""
     uri = page.file.src_uri
     if uri == "playground.md":
-        door = OPEN if playground.SIMULATOR.is_file() else NOT_BUILT
+        door = OPEN if simulator.fault() is None else NOT_BUILT
         markdown = markdown.replace("<!-- playground -->", door)
     source = next((file for file, place in OUTSIDE.items() if place == uri), f"docs/{uri}")
     try:

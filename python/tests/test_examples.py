@@ -39,7 +39,7 @@ NO_RUN = {
     "docs/stock-kernel.md": "loads a module into the kernel; linux/tests/stock does so in guests",
     "docs/deploy.md": "changes the machine's network; test_deploy.py runs it in the lab's kernel",
     "docs/real-links-service.md": "needs two machines and systemd; plait-quic's tests start each unit's command",
-    "docs/playground.md": "needs the page of `make playground`; test_playground.py opens it",
+    "docs/playground.md": "needs the page of `make playground`; test_playground_page.py opens it",
     "docs/links.md": "needs namespaces and iperf3; test_link.py runs such commands where they are allowed",
     "docs/learning.md": "half a minute of training; test_gym.py trains for two rounds",
     "docs/validation.md": "boots the kernel that `plait linux build` makes, for minutes; `make validate` runs it",

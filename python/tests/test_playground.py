@@ -1,218 +1,129 @@
-"""The playground: its build, its page without network, and its results against native ones."""
+"""The playground: its build, and the page of a scenario file."""
 
 from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
+import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
-from playwright.sync_api import Browser, Page
 
 import plait
+from plait.cli.errors import guarded
 from plait.linux import programs
-from plait.playground import build, library
+from plait.playground import build, library, simulator
 from plait.playground import page as pages
-from plait.playground.presets import presets
-from plait.runs.decisions import Question, look_up
-from plait.scenarios.scenario import from_table
-
-NEEDS_SIMULATOR = pytest.mark.skipif(
-    not pages.SIMULATOR.is_file(), reason="the playground is not built (make playground)"
-)
-SCHEDULERS = ("round-robin", "blest", "redundant")
-SECONDS = 1_000_000_000
-CALL = """
-async (requests) => {
-  const packed = Uint8Array.from(atob(document.getElementById("simulator").textContent.trim()), c => c.charCodeAt(0));
-  const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const module = await WebAssembly.compile(await new Response(unpacked).arrayBuffer());
-  const worker = new Worker(URL.createObjectURL(new Blob([document.getElementById("worker").textContent])));
-  worker.postMessage({ module });
-  const answers = [];
-  for (const request of requests) {
-    worker.postMessage({ id: 1, request });
-    answers.push(await new Promise((done) => { worker.onmessage = ({ data }) => done(data.answer); }));
-  }
-  worker.terminate();
-  return answers;
-}
-"""
-
-
-@pytest.fixture(scope="module")
-def opened(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    """Opens the page from a file, without a network, and waits for the first pictures."""
-    file = tmp_path_factory.mktemp("playground") / "playground.html"
-    file.write_text(pages.page(), encoding="utf-8")
-    context = browser.new_context(offline=True, viewport={"width": 1280, "height": 900})
-    page = context.new_page()
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.goto(file.as_uri())
-    drawn(page)
-    yield page
-    assert not errors
-    context.close()
-
-
-def drawn(page: Page) -> None:
-    """Waits until both runs are drawn."""
-    page.wait_for_function(
-        "document.getElementById('status').textContent.startsWith('simulated')", timeout=60_000
-    )
-
-
-def answers(page: Page, requests: list[dict[str, Any]]) -> list[str]:
-    """Returns the answers of the simulator in the browser."""
-    found: list[str] = page.evaluate(CALL, [json.dumps(one) for one in requests])
-    return found
-
-
-def shortened(scenario: dict[str, Any]) -> dict[str, Any]:
-    return {**scenario, "duration": "3s", "warmup": "1s"}
-
-
-@NEEDS_SIMULATOR
-def test_results_in_a_browser_are_the_native_ones_to_the_byte(opened: Page) -> None:
-    cases = [(shortened(one["scenario"]), name) for one in presets() for name in SCHEDULERS]
-    assert len(cases) >= 30
-    start, end = 2 * SECONDS, 2 * SECONDS + SECONDS // 20
-    pictures = {"window_ns": [start, end], "series_ns": SECONDS // 100}
-    requests = [{"scenario": table, "scheduler": name, "run": pictures} for table, name in cases]
-    for (table, name), answer in zip(cases, answers(opened, requests), strict=True):
-        native = plait.run(from_table(table, "playground"), name, packets=True, series="10ms")
-        assert answer.startswith(f'{{"result":{native.run.json},"scenario":'), (table, name)
-        tables = json.loads(answer)["tables"]
-        assert tables["connection_series"] == native.connection_series.to_dict(as_series=False)
-        assert tables["path_series"] == native.path_series.to_dict(as_series=False)
-        sent = native.packets.filter(pl.col("sent_ns").is_between(start, end, closed="left"))
-        assert tables["packets"] == sent.drop("blocked_ns").to_dict(as_series=False)
-
-
-@NEEDS_SIMULATOR
-def test_the_decision_of_a_packet_is_that_of_plait_explain(opened: Page) -> None:
-    table = shortened(next(presets())["scenario"])
-    scenario = from_table(table, "playground")
-    packets = plait.run(scenario, "lowest-rtt", packets=True).packets.rows(named=True)
-    new = [one for one in packets if not one["retransmission"]][500:3000:500]
-    requests = []
-    for one in new:
-        why = {
-            "segment": one["sequence"],
-            "path": one["path"],
-            "sent_ns": one["sent_ns"],
-            "reinjection": False,
-        }
-        requests.append({"scenario": table, "scheduler": "lowest-rtt", "why": why})
-    for one, answer in zip(new, answers(opened, requests), strict=True):
-        decision = json.loads(answer)["decision"]
-        question = Question(at=decision["time_ns"], until=decision["time_ns"])
-        explained = look_up(scenario, question, scheduler="lowest-rtt").document()
-        assert decision in explained["decisions"]
-        first = decision["segment"]
-        assert first <= one["sequence"] < first + decision["segments"]
-
-
-@NEEDS_SIMULATOR
-def test_a_slider_changes_pictures_address_and_file(opened: Page) -> None:
-    before, address = opened.locator("#metrics").inner_text(), opened.url
-    opened.locator("#rate-0").focus()
-    opened.evaluate("document.getElementById('status').textContent = ''")
-    for _ in range(40):
-        opened.keyboard.press("ArrowRight")
-    drawn(opened)
-    assert opened.locator("#metrics").inner_text() != before
-    assert opened.url != address
-    rate = opened.locator("#rate-0-text").input_value()
-    assert rate != "16Mbit"
-    opened.locator("#as-file").click()
-    assert f'rate = "{rate}"' in opened.locator("#text-words").inner_text()
-    opened.keyboard.press("Escape")
-    other = opened.context.new_page()
-    other.goto(opened.url)
-    drawn(other)
-    assert other.locator("#rate-0-text").input_value() == rate
-    assert other.locator("#metrics").inner_text() == opened.locator("#metrics").inner_text()
-    other.close()
-
-
-@NEEDS_SIMULATOR
-def test_the_file_and_the_commands_are_those_of_the_page(opened: Page, tmp_path: Path) -> None:
-    opened.locator("#as-command").click()
-    text = opened.locator("#text-words").inner_text()
-    opened.keyboard.press("Escape")
-    file = re.search(r"<<'END'\n(.*?)END\n", text, re.DOTALL)
-    assert file is not None
-    links = tmp_path / "my-links.toml"
-    links.write_text(file[1], encoding="utf-8")
-    names = re.search(r"plait compare my-links.toml --schedulers (\S+)", text)
-    assert names is not None
-    shown = opened.locator("#metrics tr").first.inner_text().split("\t")[1:]
-    for name, goodput in zip(names[1].split(","), shown, strict=True):
-        found = plait.run(links, name).metrics["goodput_bps"] / 1e6
-        assert float(goodput) == pytest.approx(found, abs=0.051)
-
-
-@NEEDS_SIMULATOR
-def test_arrow_keys_choose_a_packet_and_show_its_decision(opened: Page) -> None:
-    opened.locator("#packets1").focus()
-    opened.keyboard.press("ArrowRight")
-    opened.keyboard.press("ArrowRight")
-    opened.wait_for_function("document.querySelectorAll('#why-words table tbody tr').length === 2")
-    words = opened.locator("#why-words").inner_text()
-    assert re.search(r"segment \d+ on (dsl|lte), sent at", words)
-    assert "The decision names this path." in words
-
-
-@NEEDS_SIMULATOR
-def test_an_error_is_shown_with_its_place(opened: Page) -> None:
-    field = opened.locator("#rate-1-text")
-    before = field.input_value()
-    field.fill("30Mbitt")
-    field.press("Enter")
-    opened.wait_for_function("document.getElementById('note0').textContent.includes('path[1]')")
-    field.fill(before)
-    field.press("Enter")
-    opened.wait_for_function("document.getElementById('note0').textContent === ''")
-
-
-@NEEDS_SIMULATOR
-def test_nothing_is_wider_than_a_telephone(opened: Page) -> None:
-    opened.set_viewport_size({"width": 390, "height": 844})
-    assert opened.evaluate("document.documentElement.scrollWidth") <= 390
-    opened.set_viewport_size({"width": 1280, "height": 900})
 
 
 def test_a_missing_simulator_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "SIMULATOR", tmp_path / "none")
-    with pytest.raises(plait.RunError, match="run make playground"):
+    monkeypatch.setattr(simulator, "FILE", tmp_path / "none")
+    with pytest.raises(plait.RunError, match="is not built: run make playground"):
         pages.page()
 
 
-def test_an_opened_file_is_in_the_page(
-    scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pages, "SIMULATOR", tmp_path / "simulator")
-    pages.SIMULATOR.write_bytes(b"of another test")
-    text = pages.opened_page(scenario_file, ["daps", "lowest-rtt+rp"])
+@pytest.fixture
+def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Writes a file in the place of the simulator."""
+    monkeypatch.setattr(simulator, "FILE", tmp_path / "simulator.wasm.gz")
+    simulator.write(b"of another test", simulator.sources())
+
+
+@pytest.mark.usefixtures("written")
+def test_a_simulator_of_other_sources_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = tmp_path / "tree"
+    for name in ("Cargo.toml", "Cargo.lock", *(f"crates/{one}/Cargo.toml" for one in simulator.CRATES)):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(simulator.ROOT / name, tree / name)
+    source = tree / "crates" / "plait-sim" / "src" / "link" / "mod.rs"
+    source.parent.mkdir(parents=True)
+    source.write_text("// as compiled")
+    monkeypatch.setattr(simulator, "ROOT", tree)
+    simulator.write(b"of another test", simulator.sources())
+    assert simulator.fault() is None
+    source.write_text("// as changed")
+    with pytest.raises(plait.RunError, match="from other sources than this Plait: run make playground again"):
+        pages.page()
+    monkeypatch.setattr(simulator, "ROOT", tmp_path / "installed")
+    assert simulator.fault() is None
+
+
+def test_the_hash_is_of_every_crate_in_the_simulator() -> None:
+    needed, found = ["plait-wasm"], set[str]()
+    while needed:
+        found.add(name := needed.pop())
+        text = (simulator.ROOT / "crates" / name / "Cargo.toml").read_text(encoding="utf-8")
+        needed += [one for one in tomllib.loads(text).get("dependencies", {}) if one.startswith("plait-")]
+    assert found == set(simulator.CRATES)
+
+
+def opened_in(text: str) -> Any:
+    """Returns the state with which a page opens."""
     data = re.search(r'id="data">(.*?)</script>', text, re.DOTALL)
     assert data is not None
+    return json.loads(data[1])["opened"]
+
+
+@pytest.mark.usefixtures("written")
+def test_an_opened_file_is_in_the_page(scenario_file: Path) -> None:
+    names = ["daps", "lowest-rtt+rp"]
     table = tomllib.loads(scenario_file.read_text(encoding="utf-8"))
+    as_json = scenario_file.with_suffix(".json")
+    as_json.write_text(json.dumps(table), encoding="utf-8")
     del table["scheduler"]
-    opened = {"scenario": {"name": "two", **table}, "schedulers": ["daps", "lowest-rtt+rp"]}
-    assert json.loads(data[1])["opened"] == opened
-    for names, message in (
+    for file in (scenario_file, as_json):
+        assert opened_in(pages.opened_page(file, names)) == {"scenario": table, "schedulers": names}
+
+
+@pytest.mark.usefixtures("written")
+def test_the_name_of_a_path_is_no_file(scenario_file: Path) -> None:
+    scenario_file.write_text('[[path]]\nname = "trace"\nrate = "1Mbit"\nrtt = "20ms"\n', encoding="utf-8")
+    state = opened_in(pages.opened_page(scenario_file, ["daps", "lowest-rtt"]))
+    path = {"name": "trace", "rate": "1Mbit", "rtt": "20ms"}
+    assert state["scenario"] == {"path": [path], "name": "two"}
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
         (["daps"], "expected two names, got 1"),
         (["daps", "lowest-rrt"], "did you mean lowest-rtt"),
-    ):
-        with pytest.raises(plait.ScenarioError, match=message):
-            pages.opened_page(scenario_file, names)
+        (["daps", "lowest-rtt+xx"], 'unknown suffix "\\+xx" of scheduler lowest-rtt'),
+    ],
+)
+def test_wrong_schedulers_are_refused(scenario_file: Path, names: list[str], message: str) -> None:
+    with pytest.raises(plait.ScenarioError, match=message):
+        pages.opened_page(scenario_file, names)
+
+
+@pytest.mark.parametrize(
+    ("key", "content", "place", "instead"),
+    [
+        ('trace = "other"', "1\n2\n", "trace (slow)", "a rate"),
+        ('rate = "1Mbit"\nrate_steps = "other"', "1s 2Mbit\n", "rate_steps (slow)", "a list of steps"),
+        (
+            'rate = "1Mbit"\nbackward = { loss = "1%", loss_steps = "other" }',
+            "1s 2%\n",
+            "backward.loss_steps (slow)",
+            "a list of steps",
+        ),
+    ],
+)
+def test_a_scenario_with_another_file_is_refused(
+    scenario_file: Path, key: str, content: str, place: str, instead: str
+) -> None:
+    scenario_file.with_name("other").write_text(content, encoding="utf-8")
+    more = '\nbackward = { rate = "1Mbit" }' if key.startswith("trace") else ""
+    first = '[[path]]\nrate = "1Mbit"\nrtt = "20ms"\n'
+    text = f'{first}[[path]]\nname = "slow"\nrtt = "20ms"\n{key}{more}\n'
+    scenario_file.write_text(text, encoding="utf-8")
+    message = f'path[1].{place} = "other": a page in a browser reads no files; expected {instead}'
+    with pytest.raises(plait.ScenarioError, match=re.escape(message)):
+        pages.opened_page(scenario_file, ["daps", "lowest-rtt"])
 
 
 def test_a_library_of_another_content_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,7 +136,8 @@ def test_a_library_of_another_content_is_not_taken(tmp_path: Path, monkeypatch: 
         return file
 
     monkeypatch.setattr(programs, "download", download)
-    with pytest.raises(plait.RunError, match=r"gone; .* its SHA-256 is .*; fetch rust-src_.* RUST_SRC="):
+    gone = r"gone; .* its SHA-256 is .*; fetch rust-src_.* RUST_SRC="
+    with pytest.raises(library.UnavailableError, match=gone):
         library.require(say=lambda step: None)
     other = tmp_path / library.FILE
     other.write_bytes(b"something else")
@@ -234,14 +146,17 @@ def test_a_library_of_another_content_is_not_taken(tmp_path: Path, monkeypatch: 
     assert not library.folder().exists()
 
 
-def test_another_compiler_is_refused_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        subprocess, "check_output", lambda *args, **options: "rustc 1.88.0 (6b00bc388 2025-06-23)\n"
-    )
-    with pytest.raises(
-        plait.RunError, match=r"needs rustc 1\.95\.0, found rustc 1\.88\.0 .*: rustup toolchain"
-    ):
-        build.build(say=lambda step: None)
+def test_another_compiler_ends_the_build_with_status_3_and_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = subprocess.CompletedProcess([], 0, stdout="rustc 1.88.0 (6b00bc388 2025-06-23)\n")
+    monkeypatch.setattr(subprocess, "run", lambda *args, **options: done)
+    monkeypatch.setattr(sys, "argv", ["build", str(tmp_path / "playground.html")])
+    with pytest.raises(SystemExit) as ended:
+        guarded(build.main)
+    assert ended.value.code == 3
+    remedy = r"needs rustc 1\.95\.0, found rustc 1\.88\.0 .*: rustup toolchain"
+    assert re.search(remedy, capsys.readouterr().err)
 
 
 def test_scripts_are_joined_without_imports_and_each_import_is_an_earlier_export() -> None:

@@ -3,6 +3,7 @@
 | module | content |
 |---|---|
 | `library` | the source of Rust's standard library, its hash and its locations |
+| `simulator` | the compiled simulator, and the hash of its sources |
 | `build` | compiles the simulator for the browser (`make playground`) |
 | `presets` | scenarios to begin with |
 | `page` | joins template, style sheet, scripts and simulator into the page |

@@ -7,21 +7,21 @@ So compiler and source are of one version.
 
 from __future__ import annotations
 
-import gzip
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 from plait._core import RunError
-from plait.cli.errors import guarded
+from plait.cli.errors import Ended, guarded
 from plait.linux import tools
 from plait.linux.programs import run_program
-from plait.playground import library
-from plait.playground.page import SIMULATOR, page
+from plait.playground import library, simulator
+from plait.playground.page import page
 from plait.support.files import write_text
 
-ROOT = Path(__file__).resolve().parents[3]
+UNAVAILABLE = 3
+"""Exit status if the compiler or the library's source is not to be had here."""
 TARGET = "wasm32-unknown-unknown"
 PROFILE = "playground"
 
@@ -34,47 +34,61 @@ def build(*, package: Path | None = None, say: tools.Say) -> Path:
         say: callback for the message of each step.
 
     Raises:
-        RunError: the compiler is another one, the source is not to be had, or a step failed.
+        UnavailableError: the compiler is another one, or the source is not to be had.
+        RunError: a step failed.
     """
-    if not (ROOT / "crates" / "plait-wasm").is_dir():
-        message = f"{ROOT}: no source tree of Plait; the playground is built from one"
+    root = simulator.ROOT
+    if not simulator.in_tree():
+        message = f"{root}: no source tree of Plait; the playground is built from one"
         raise RunError(message)
     _require_compiler()
     source = library.require(package=package, say=say)
     say("compiling the simulator for the browser: two minutes at first")
-    target = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target")
+    hashed = simulator.sources()
+    target = Path(os.environ.get("CARGO_TARGET_DIR") or root / "target")
     switches = {"RUSTC_BOOTSTRAP": "1", "__CARGO_TESTS_ONLY_SRC_ROOT": str(source)}
     command = ["cargo", "build", "--locked", "--profile", PROFILE, "--target", TARGET, "-p", "plait-wasm"]
     # Places of files are in messages of panics; the same source gives the same bytes anywhere.
     homes = {source: "/rust", Path(os.environ.get("CARGO_HOME") or "~/.cargo").expanduser(): "/cargo"}
-    flags = " ".join(
-        f"--remap-path-prefix={place}={name}" for place, name in {**homes, ROOT: "/plait"}.items()
-    )
-    run_program([*command, "-Zbuild-std=std,panic_abort"], cwd=ROOT, more={**switches, "RUSTFLAGS": flags})
-    made = (target / TARGET / PROFILE / "plait_wasm.wasm").read_bytes()
-    SIMULATOR.write_bytes(gzip.compress(made, 9, mtime=0))
-    return SIMULATOR
+    flags = [f"--remap-path-prefix={place}={name}" for place, name in {**homes, root: "/plait"}.items()]
+    # Names of folders can have spaces, at which cargo would divide RUSTFLAGS.
+    switches["CARGO_ENCODED_RUSTFLAGS"] = "\x1f".join(flags)
+    run_program([*command, "-Zbuild-std=std,panic_abort"], cwd=root, more=switches)
+    simulator.write((target / TARGET / PROFILE / "plait_wasm.wasm").read_bytes(), hashed)
+    return simulator.FILE
 
 
 def _require_compiler() -> None:
     compiler = tools.find("rustc")
-    said = "none" if compiler is None else subprocess.check_output([compiler, "-V"], cwd=ROOT, text=True)
+    command = [compiler or "false", "-V"]
+    said = subprocess.run(command, cwd=simulator.ROOT, stdout=subprocess.PIPE, text=True, check=False).stdout
     if said.split()[1:2] != [library.VERSION]:
         message = (
-            f"the playground needs rustc {library.VERSION}, found {said.strip()}: rustup toolchain install "
-            f"{library.VERSION}, then RUSTUP_TOOLCHAIN={library.VERSION} make playground"
+            f"the playground needs rustc {library.VERSION}, found {said.strip() or 'none'}: rustup "
+            f"toolchain install {library.VERSION}, then RUSTUP_TOOLCHAIN={library.VERSION} make playground"
         )
-        raise RunError(message)
+        raise library.UnavailableError(message)
 
 
 def main() -> None:
-    """Compile the simulator and write the page: `python -m plait.playground.build PAGE [PACKAGE]`."""
+    """Compile the simulator and write the page: `python -m plait.playground.build PAGE [PACKAGE]`.
+
+    The exit status is 3 if the compiler or the library's source is not to be had here.
+    """
     place, *package = map(Path, sys.argv[1:])
-    say = lambda text: print(f"make playground: {text}")  # noqa: E731, T201
-    made = build(package=package[0] if package else None, say=say)
+    try:
+        made = build(package=package[0] if package else None, say=_say)
+    except library.UnavailableError as error:
+        sys.stderr.write(f"make playground: {error}\n")
+        raise Ended(UNAVAILABLE) from error
+    place.parent.mkdir(parents=True, exist_ok=True)
     write_text(place, page())
     sizes = f"simulator {made.stat().st_size / 1e3:.0f} kB, page {place.stat().st_size / 1e3:.0f} kB"
-    say(f"wrote {place} ({sizes})")
+    _say(f"wrote {place} ({sizes})")
+
+
+def _say(text: str) -> None:
+    print(f"make playground: {text}")  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -13,6 +13,11 @@ from pathlib import Path
 from plait._core import RunError
 from plait.linux import programs, tools
 
+
+class UnavailableError(RunError):
+    """The compiler, or the library's source, is not to be had here."""
+
+
 VERSION = "1.95.0"
 """Version of the library, and of the compiler that it belongs to."""
 FILE = f"rust-src_{VERSION}+dfsg1-2~bpo13+1_all.deb"
@@ -45,7 +50,7 @@ def require(*, package: Path | None = None, say: tools.Say) -> Path:
         say: callback for the message of each step.
 
     Raises:
-        RunError: the package is not to be had, or another one.
+        UnavailableError: the package cannot be fetched. RunError: it is another one, or damaged.
     """
     library = folder() / TREE / "library"
     if library.is_dir():
@@ -67,12 +72,15 @@ def require(*, package: Path | None = None, say: tools.Say) -> Path:
 
 
 def _fetch(work: Path, say: tools.Say) -> Path:
-    return programs.fetch(
-        work / FILE,
-        SHA256,
-        PLACES,
-        title=f"the source of Rust's library {VERSION}",
-        size="45 MB",
-        say=say,
-        otherwise=f"fetch {FILE} elsewhere and give it: make playground RUST_SRC={FILE}",
-    )
+    try:
+        return programs.fetch(
+            work / FILE,
+            SHA256,
+            PLACES,
+            title=f"the source of Rust's library {VERSION}",
+            size="45 MB",
+            say=say,
+            otherwise=f"fetch {FILE} elsewhere and give it: make playground RUST_SRC={FILE}",
+        )
+    except RunError as error:
+        raise UnavailableError(str(error)) from error

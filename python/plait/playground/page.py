@@ -7,9 +7,10 @@ import each other, become one script here, and the simulator is a text inside th
 from __future__ import annotations
 
 import base64
+import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -17,17 +18,21 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from plait._core import RunError, ScenarioError
+from plait._core import ScenarioError
+from plait.playground import simulator
 from plait.playground.presets import presets
 from plait.reports.page import embedded
 from plait.results.result import verdicts
 from plait.scenarios.scenario import load
 from plait.scenarios.scheduler import called, schedulers
 
-SIMULATOR = Path(__file__).with_name("simulator.wasm.gz")
-"""Made by `make playground`."""
 SCRIPTS = ("state", "scale", "simulator", "canvas", "space_time", "charts", "words", "controls", "main")
 """The scripts in an order in which none imports a later one."""
+DIRECTIONS = ("forward", "backward")
+FILES = {"trace": "a rate"} | {
+    f"{key}_steps": "a list of steps" for key in ("rate", "delay", "loss", "queue")
+}
+"""Keys of paths and links that may name a file, and their values without one."""
 
 
 def page(opened: Mapping[str, Any] | None = None) -> str:
@@ -38,11 +43,8 @@ def page(opened: Mapping[str, Any] | None = None) -> str:
             its address has one. Default: the first preset.
 
     Raises:
-        RunError: the simulator is not compiled.
+        RunError: the simulator is not compiled, or from other sources.
     """
-    if not SIMULATOR.is_file():
-        message = "the playground is not built: run make playground in the source tree, it takes two minutes"
-        raise RunError(message)
     environment = Environment(
         loader=PackageLoader("plait.playground", "."), autoescape=True, undefined=StrictUndefined
     )
@@ -52,7 +54,7 @@ def page(opened: Mapping[str, Any] | None = None) -> str:
         data=Markup(embedded(data)),
         worker=Markup(_file("scripts/worker.js")),
         script=Markup(joined(SCRIPTS)),
-        simulator=base64.b64encode(SIMULATOR.read_bytes()).decode("ascii"),
+        simulator=base64.b64encode(simulator.read()).decode("ascii"),
     )
 
 
@@ -60,21 +62,34 @@ def opened_page(file: Path, names: Sequence[str]) -> str:
     """Return a page that opens with a scenario file and two schedulers.
 
     Raises:
-        ScenarioError: the file is not a valid scenario, a scheduler does not exist, or the file
-            names a trace, which the page cannot read.
+        ScenarioError: the file is not a valid scenario, it names another file, or a scheduler does
+            not exist.
     """
     if len(names) != 2:
         message = f"--schedulers: expected two names, got {len(names)}"
         raise ScenarioError(message)
     scenario = load(file)
     for name in names:
-        called(name.partition("+")[0])
-    table = tomllib.loads(file.read_text(encoding="utf-8"))
-    if '"trace"' in scenario.json:
-        message = f"{file}: names a trace, which a page in a browser cannot read"
+        called(name)
+    text = file.read_text(encoding="utf-8")
+    table = json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
+    if found := next(_files(table), None):
+        place, name, instead = found
+        message = f'{file}: {place} = "{name}": a page in a browser reads no files; expected {instead}'
         raise ScenarioError(message)
     table.pop("scheduler", None)
-    return page({"scenario": {"name": file.stem, **table}, "schedulers": [*names]})
+    return page({"scenario": {**table, "name": scenario.name}, "schedulers": [*names]})
+
+
+def _files(scenario: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Yield the place and the name of each file in a scenario, and the kind of value without one."""
+    for kind in ("path", "link"):
+        for index, one in enumerate(scenario.get(kind, ())):
+            named = f" ({one['name']})" if "name" in one else ""
+            for direction, table in (("", one), *((f"{key}.", one.get(key, {})) for key in DIRECTIONS)):
+                for key, instead in FILES.items():
+                    if isinstance(table.get(key), str):
+                        yield f"{kind}[{index}].{direction}{key}{named}", table[key], instead
 
 
 def known() -> list[dict[str, str]]:

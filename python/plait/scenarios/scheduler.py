@@ -71,10 +71,10 @@ def schedulers() -> list[BuiltIn]:
 
 
 def called(name: str) -> BuiltIn:
-    """Return the built-in scheduler of this name.
+    """Return the built-in scheduler of this name, which may have options, as ``lowest-rtt+rp``.
 
     Raises:
-        ScenarioError: there is no such scheduler. The core proposes another one.
+        ScenarioError: there is no such scheduler or option. The core proposes another one.
     """
     found = next((one for one in schedulers() if one["name"] == name), None)
     if found is None:
@@ -83,7 +83,7 @@ def called(name: str) -> BuiltIn:
             _ = _core.Scenario(document, "", "", format="json")
         except _core.ScenarioError as error:
             raise _core.ScenarioError(str(error).removeprefix(": ").removeprefix("scheduler: ")) from error
-    assert found is not None
+        found = called(name.partition("+")[0])
     return found
 
 
