@@ -11,7 +11,8 @@ import click
 
 from plait._core import ScenarioError
 from plait.cli.options import JSON
-from plait.cli.output import console, print_json
+from plait.cli.output import print_json
+from plait.cli.sheet import console
 from plait.scenarios.bounds import Bound, bound_document
 from plait.scenarios.scenario import load
 from plait.support.tables import RULED, Content, table
