@@ -119,8 +119,12 @@ fn the_decision_of_a_packet_names_its_path_and_segment() {
         let answer = answer(&json!({ "scenario": SCENARIO, "scheduler": "lowest-rtt", "why": why }));
         let found = &answer["decision"];
         let time = found["time_ns"].as_i64().expect("a decision");
-        // `lowest-rtt` assigns one segment at a time.
-        let same = |at: &usize| decisions.segment[*at] == Some(segment) && decisions.path[*at] == Some(path);
+        let same = |at: &usize| {
+            let count = u64::from(decisions.segments[*at].unwrap_or(1));
+            decisions.path[*at] == Some(path)
+                && decisions.segment[*at]
+                    .is_some_and(|start| (start..start.saturating_add(count)).contains(&segment))
+        };
         let at = (0..decisions.len()).rfind(same).expect("the segment was assigned");
         assert_eq!((time, found["decision"].as_str()), (decisions.time[at], Some("assign")));
         assert_eq!(found["path"], ["dsl", "lte"][usize::from(path)]);

@@ -2,7 +2,8 @@
 
 use super::envelope::{WaysBack, envelopes};
 use super::network::Network;
-use super::window::{Window, bounds as of_window};
+use super::rules::Rules;
+use super::window::bounds as of_window;
 use super::{Bound, GOODPUT, Runs, loss};
 use crate::application::Bulk;
 use crate::scenario::Scenario;
@@ -40,7 +41,8 @@ pub(super) fn bounds(scenario: &Scenario, network: &Network<'_>, bulk: &Bulk) ->
     let start = bulk.start.as_nanos().min(network.end);
     let since = scenario.warmup.as_nanos().max(start);
     let all = vec![start; scenario.paths.len()];
-    let window = Window::of(scenario);
+    let rules = Rules::of(scenario);
+    let window = &rules.window;
     let (paths, sum) = network.arrives(start, since, network.end);
     let waiting = if since > start {
         let arrived = network.payload(&all, since, None);
@@ -51,7 +53,7 @@ pub(super) fn bounds(scenario: &Scenario, network: &Network<'_>, bulk: &Bulk) ->
     let full = super::has_full_segments(scenario);
     let smallest = if full { network.sizes.full } else { network.sizes.headers + 1.0 };
     let transfer = Transfer { scenario, network, start, since, paths, waiting, full, smallest };
-    let mut bounds = of_window(&transfer, &window);
+    let mut bounds = of_window(&transfer, window);
     if since == start {
         let back = WaysBack::new(scenario, network.end);
         let slow = envelopes(scenario, network, &back, start, smallest);
@@ -64,7 +66,7 @@ pub(super) fn bounds(scenario: &Scenario, network: &Network<'_>, bulk: &Bulk) ->
              congestion avoidance decide.",
         ));
     }
-    bounds.extend(loss::bound(&transfer));
+    bounds.extend(rules.other_packets.and_then(|others| loss::bound(&transfer, others)));
     bounds.push(transfer.bound(
         "L0",
         sum + waiting,

@@ -3,7 +3,8 @@
 
 use super::curve::Curve;
 use super::network::Network;
-use crate::scenario::{Direction, OwnOptions, Profile, Scenario};
+use super::rules::Rules;
+use crate::scenario::{Direction, Profile, Scenario};
 
 /// A path's slow start. Times are in nanoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -66,30 +67,21 @@ pub(super) fn envelopes(
     start: u64,
     smallest: f64,
 ) -> Vec<Envelope> {
-    let options = &scenario.transport;
-    let is_sctp = matches!(options.own, OwnOptions::CmtSctp(_));
-    let is_quic = matches!(options.own, OwnOptions::Mpquic(_));
-    let begins = beginnings(scenario, network, back, start);
+    let (options, rules) = (&scenario.transport, Rules::of(scenario));
+    let begins = if rules.handshake {
+        beginnings(scenario, network, back, start)
+    } else {
+        vec![start; scenario.paths.len()]
+    };
     let (payload, counted) = (network.sizes.payload, options.counted_packet());
-    // After a loss, SCTP and BBR keep four segments, the others two.
-    let least = if is_sctp || options.congestion_control.name() == "bbr" { 4.0 } else { 2.0 };
-    let window = (options.initial_window as f64 / counted).max(least);
-    // SCTP's window admits a last packet as long as a byte is left. A timeout may free a segment
-    // whose earlier transmission still arrives.
-    let window = window + if is_sctp { 3.0 } else { 0.0 };
+    let window = (options.initial_window as f64 / counted).max(rules.least_window) + rules.beyond_window;
     let envelope = |path: usize| {
-        // SCTP acknowledges on the path of the newest packet.
-        let back = if is_sctp { back.shortest() } else { back.acknowledgements[path] };
+        let back = if rules.acknowledges_anywhere { back.shortest() } else { back.acknowledgements[path] };
         let forward = network.quickest(path, smallest);
         let round = forward + back;
         // A timer that is shorter than a round trip doubles until it is longer. It sends up to two
         // packets each time. A first sample of small packets may leave it short.
-        let timer = if options.profile() == Profile::Linux || is_quic {
-            options.rto_initial
-        } else {
-            options.rto_initial.min(options.rto_min)
-        };
-        let early = match timer.as_nanos() {
+        let early = match rules.first_timeout.as_nanos() {
             timer if timer < round => 2.0 * ((round as f64 / timer as f64 + 1.0).log2().ceil() + 1.0),
             _ => 0.0,
         };
@@ -98,17 +90,9 @@ pub(super) fn envelopes(
     (0..scenario.paths.len()).map(envelope).collect()
 }
 
-/// The first time at which each path can carry data that is written at `start`.
+/// The first time at which each path can carry data that is written at `start`, after handshakes.
 fn beginnings(scenario: &Scenario, network: &Network<'_>, back: &WaysBack, start: u64) -> Vec<u64> {
     let (options, paths) = (&scenario.transport, scenario.paths.len());
-    let handshake = match &options.own {
-        OwnOptions::CmtSctp(_) => false,
-        OwnOptions::Mptcp(own) => own.handshake,
-        OwnOptions::Mpquic(own) => own.handshake,
-    };
-    if !handshake {
-        return vec![start; paths];
-    }
     let overhead = options.overhead();
     let opening = f64::from(overhead.packet + overhead.control);
     let round = |path: usize| network.quickest(path, opening) + back.answers[path];

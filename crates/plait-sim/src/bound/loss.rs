@@ -4,19 +4,20 @@ use super::Bound;
 use super::bulk::Transfer;
 use crate::link::loss::Losses;
 use crate::link::{LinkConfig, Loss, Outages};
-use crate::scenario::{Direction, FlowRoute, OwnOptions, Scenario};
+use crate::scenario::{Direction, FlowRoute};
 use crate::simulation::layout::wire_name;
 
 /// The most draws that are looked at.
 const MOST_DRAWS: f64 = 5e6;
 
-/// L3, if a path has losses of its own, and all packets with data are full. Multipath QUIC also
-/// sends probes and frames of its connection in packets, whose number nothing limits here.
-pub(super) fn bound(transfer: &Transfer<'_>) -> Option<Bound> {
-    if !transfer.full || matches!(transfer.scenario.transport.own, OwnOptions::Mpquic(_)) {
+/// L3, if a path has losses of its own, and all packets with data are full. A path carries at most
+/// `others` packets without data forward.
+pub(super) fn bound(transfer: &Transfer<'_>, others: f64) -> Option<Bound> {
+    if !transfer.full {
         return None;
     }
-    let thinned: Vec<Option<f64>> = (0..transfer.paths.len()).map(|path| thinned(transfer, path)).collect();
+    let thinned: Vec<Option<f64>> =
+        (0..transfer.paths.len()).map(|path| thinned(transfer, path, others)).collect();
     if thinned.iter().all(Option::is_none) {
         return None;
     }
@@ -31,7 +32,7 @@ pub(super) fn bound(transfer: &Transfer<'_>) -> Option<Bound> {
 }
 
 /// The most payload that a path delivers, if its losses depend on nothing but its own packets.
-fn thinned(transfer: &Transfer<'_>, path: usize) -> Option<f64> {
+fn thinned(transfer: &Transfer<'_>, path: usize, others: f64) -> Option<f64> {
     let (scenario, network) = (transfer.scenario, transfer.network);
     let wire = &scenario.paths[path].wire.as_ref()?.forward;
     let used = |route: &FlowRoute| matches!(route, FlowRoute::Paths(paths) if paths.contains(&path));
@@ -42,10 +43,10 @@ fn thinned(transfer: &Transfer<'_>, path: usize) -> Option<f64> {
     let [link] = network.routes[path][..] else { return None };
     let curve = &network.curves[link];
     // Packets whose draw was before the measured time, and packets within it.
-    let packets = |from, to| curve.carries(from, to) / network.sizes.full + 2.0 + other_packets(scenario);
+    let packets = |from, to| curve.carries(from, to) / network.sizes.full + 2.0 + others;
     let earlier = if transfer.since > transfer.start { packets(transfer.start, transfer.since) } else { 0.0 };
     let bytes = transfer.paths[path];
-    let within = bytes / network.sizes.payload + 2.0 + other_packets(scenario);
+    let within = bytes / network.sizes.payload + 2.0 + others;
     if earlier + within > MOST_DRAWS {
         return None;
     }
@@ -64,21 +65,4 @@ fn thinned(transfer: &Transfer<'_>, path: usize) -> Option<f64> {
 fn is_lossy(wire: &LinkConfig) -> bool {
     let fails_alone = wire.duplicate.is_none() && wire.outages == Outages::List(Vec::new());
     fails_alone && wire.loss.steps().is_none() && wire.loss.first() != Loss::None
-}
-
-/// The most packets without data that a path carries forward: those that open it, and heartbeats.
-fn other_packets(scenario: &Scenario) -> f64 {
-    let options = &scenario.transport;
-    let (time, longest) = (scenario.duration.as_secs_f64(), options.rto_max.as_secs_f64());
-    match &options.own {
-        OwnOptions::CmtSctp(own) => {
-            let between = own.heartbeat_interval.min(options.rto_min).as_secs_f64();
-            2.0 * (time / between + 8.0)
-        }
-        OwnOptions::Mptcp(own) if own.handshake => {
-            let doublings = (longest / options.rto_initial.as_secs_f64()).max(1.0).log2();
-            2.0 * (doublings + time / longest + 8.0)
-        }
-        OwnOptions::Mptcp(_) | OwnOptions::Mpquic(_) => 8.0,
-    }
 }

@@ -9,6 +9,7 @@
 //! | `network.rs` | all paths: the earliest arrival of an amount of data, over shared links too |
 //! | `file.rs`, `blocks.rs`, `joint.rs`, `bulk.rs` | L0 of each workload; L0-joint |
 //! | `window.rs` | L1, the receiver's window |
+//! | `rules.rs` | the rules of each protocol |
 //! | `envelope.rs` | L2a, handshakes and slow start |
 //! | `loss.rs` | L3, known losses |
 
@@ -21,6 +22,7 @@ mod file;
 mod joint;
 mod loss;
 mod network;
+mod rules;
 #[cfg(test)]
 mod tests;
 mod window;
@@ -117,7 +119,7 @@ pub fn bounds(scenario: &Scenario) -> Vec<Bound> {
         Workload::Bulk(bulk) => bulk::bounds(scenario, &network, bulk),
         Workload::File(file) => file::bounds(scenario, &network, file),
         Workload::ConstantRate(blocks) => blocks::bounds(scenario, &network, blocks),
-        Workload::OnOff(_) | Workload::RequestResponse(_) => Vec::new(),
+        _ => Vec::new(),
     };
     bounds.retain(|bound| bound.value.is_finite());
     let tightness = |bound: &Bound| if bound.is_upper() { -bound.value } else { bound.value };

@@ -2,45 +2,8 @@
 
 use super::bulk::Transfer;
 use super::envelope::WaysBack;
-use super::{Bound, Runs, has_full_segments};
-use crate::scenario::{OwnOptions, Profile, Scenario, WindowAccounting};
-use plait_transport::mptcp::largest_window;
-
-/// The receiver's window, in bytes of payload.
-pub(super) struct Window {
-    /// The most payload that is on its way or waits for earlier data.
-    size: f64,
-    /// Whether it ends at an offset of the stream. Otherwise it is a credit for all data on its
-    /// way.
-    ends: bool,
-    /// The most payload that waits at the receiver; `None` without a limit.
-    pub(super) buffer: Option<f64>,
-}
-
-impl Window {
-    pub(super) fn of(scenario: &Scenario) -> Self {
-        let options = &scenario.transport;
-        let payload = u64::from(options.packet - options.overhead().of_data());
-        let size = options.receive_buffer as f64;
-        match &options.own {
-            OwnOptions::CmtSctp(own) => Self {
-                // Chunks count with their headers.
-                size: if has_full_segments(scenario) {
-                    size * payload as f64 / options.counted_packet()
-                } else {
-                    size
-                },
-                ends: false,
-                buffer: (own.receive_window_accounting == WindowAccounting::Buffer).then_some(size),
-            },
-            OwnOptions::Mptcp(own) if own.profile == Profile::Linux => {
-                let size = largest_window(options.receive_buffer, payload) as f64;
-                Self { size, ends: true, buffer: Some(size) }
-            }
-            OwnOptions::Mptcp(_) | OwnOptions::Mpquic(_) => Self { size, ends: true, buffer: Some(size) },
-        }
-    }
-}
+use super::rules::Window;
+use super::{Bound, Runs};
 
 /// A path in the order of its shortest loop: over the path, and back over the best path.
 struct Loop {
