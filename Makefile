@@ -118,9 +118,7 @@ test-rust: setup ## the Rust tests, documentation examples included
 build-tests: $(VENV)/.installed # for .ci/run: beside `make setup`, which uses one core for most of its time
 	@$(NEXTEST) --cargo-quiet --no-run $(WORKSPACE)
 
-test-slow: setup tools ## the rest: 1,000 random scenarios of each kind, every page's examples, the site, a browser (four minutes)
-	$(call say,random scenarios)
-	PLAIT_CASES=1000 $(NEXTEST) $(WORKSPACE) -E 'package(plait-sim) & test(/^random::/)'
+test-slow: setup tools ## the rest: every page's examples, the site, a browser (four minutes)
 	$(call say,pages and browser)
 	$(PYTEST) -m 'slow and not full and not kernel'
 

@@ -19,7 +19,7 @@ use proptest::test_runner::{Config, RngSeed, TestRunner};
 use std::cell::Cell;
 use strategy::Network;
 
-/// Number of cases of each kind in `make test`; `make test-slow` sets `PLAIT_CASES` to 1,000.
+/// Number of cases of each kind in `make test`; `make random-torture` draws 25,000 new ones.
 const CASES: u32 = 300;
 
 /// The same `PLAIT_SEED` draws the same cases; a larger `PLAIT_CASES` appends to them.
