@@ -15,7 +15,7 @@ from reported import SCHEDULERS, scenario
 
 import plait
 from plait.reports.chart import distribution
-from plait.reports.series import delays
+from plait.results.delays import delays
 from plait.results.recorded import read_origins, read_results
 from plait.results.writing import write_results
 from plait.support.files import OutputError
