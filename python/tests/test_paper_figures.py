@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from conftest import DSL_AND_LTE, Command
 from matplotlib.collections import QuadMesh
@@ -13,6 +14,7 @@ import plait
 from plait import plots
 from plait.analysis import analyze
 from plait.plots import style
+from plait.plots.spread import Spread
 from plait.results.delays import delays
 from plait.results.recorded import read_results
 from plait.results.writing import write_result
@@ -134,7 +136,10 @@ def test_results_have_figures_too(results: Path) -> None:
     ("options", "message"),
     [
         (("--kind", "heatmap", "--x", "rtt"), "--kind heatmap needs --y"),
-        ((), "--kind curves needs --x"),
+        (
+            (),
+            "--kind curves (the default) needs --x, a variable of a sweep; without --x: differences, cdf, box",
+        ),
         (
             ("--kind", "cdf", "--x", "rtt"),
             "--x goes with --kind curves, differences, box, heatmap; got --kind cdf",
@@ -149,6 +154,18 @@ def test_options_without_effect_are_refused(
     done = command("plot", str(dataset.folder), "--metric", "goodput", "-o", "f.pdf", *options)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert message in done.stderr
+
+
+def test_logarithmic_axes_have_no_zero(dataset: Dataset) -> None:
+    zero = Dataset(dataset.folder, dataset.about, dataset.lazy.with_columns(rtt=pl.col("rtt") - 20))
+    for draw in (plots.sweep_curves, plots.difference_curves):
+        draw(zero, "rtt", "goodput")
+        with pytest.raises(plait.ScenarioError, match="--log: rtt has a value of 0; expected only values"):
+            draw(zero, "rtt", "goodput", log=True)
+    none = Spread({"blest": np.array([0.0, 1.0])}, "goodput", "points", "")
+    for draw_one in (plots.cumulative, plots.boxes):
+        with pytest.raises(plait.ScenarioError, match="--log: blest has a value of 0; expected only values"):
+            draw_one(none, log=True)
 
 
 def test_the_command_draws_every_kind(dataset: Dataset, command: Command, tmp_path: Path) -> None:

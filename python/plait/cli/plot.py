@@ -10,11 +10,11 @@ import click
 from plait.cli.options import excludes, needs
 from plait.cli.output import say
 from plait.support.machine import command_line
+from plait.support.widths import WIDTHS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-WIDTHS = ("column", "page", "ieee-column", "ieee-page")
 KINDS = {
     "curves": ("x", "log"),
     "differences": ("x", "log", "baseline", "percent"),
@@ -23,6 +23,7 @@ KINDS = {
     "heatmap": ("x", "y", "baseline"),
 }
 """The kinds of figures, with the options that each takes beside those of all."""
+DEFAULT = "curves"
 NEEDED = {"curves": ("x",), "heatmap": ("x", "y")}
 """The options that a kind needs."""
 
@@ -32,7 +33,7 @@ NEEDED = {"curves": ("x",), "heatmap": ("x", "y")}
 @click.option(
     "--kind",
     type=click.Choice(list(KINDS)),
-    default="curves",
+    default=DEFAULT,
     show_default=True,
     help="curves: means over --x. differences: by how much schedulers are better than --baseline, in pairs of runs; "
     "also over --x. cdf, box: distributions over points, seeds or --packets. heatmap: over --x and --y.",
@@ -59,8 +60,8 @@ NEEDED = {"curves": ("x",), "heatmap": ("x", "y")}
 )
 @click.option(
     "--width",
-    type=click.Choice(WIDTHS),
-    default=WIDTHS[0],
+    type=click.Choice(list(WIDTHS)),
+    default="column",
     show_default=True,
     help="Of a paper with two columns: 3.33 or 7 inches, for ACM and IEEE; IEEE's own are 3.5 and 7.16.",
 )
@@ -84,7 +85,11 @@ def plot(folder: Path, kind: str, output: Path, caption: bool, **options: Any) -
             message = f"--{name} goes with --kind {kinds}; got --kind {kind}"
             raise click.UsageError(message)
     for name in NEEDED.get(kind, ()):
-        needs(f"--kind {kind}", True, f"--{name}", options[name])
+        if not options[name]:
+            said = f"{kind} (the default)" if kind == DEFAULT else kind
+            others = ", ".join(one for one in KINDS if name not in NEEDED.get(one, ()))
+            message = f"--kind {said} needs --{name}, a variable of a sweep; without --{name}: {others}"
+            raise click.UsageError(message)
     if kind == "differences":
         needs("--log", options["log"], "--x", options["x"])
     from plait import plots

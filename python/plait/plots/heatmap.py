@@ -75,7 +75,7 @@ def heat_map(
             axes.set_xlabel(subject.with_unit(x), fontsize=SMALL)
     bar = figure.colorbar(drawn, ax=panels, orientation="horizontal", location="top", aspect=40, pad=0.02)
     bar.set_label(heading, fontsize=SMALL)
-    bar.outline.set_linewidth(0.4)  # type: ignore[operator]
+    bar.outline.set_linewidth(0.4)
     bar.ax.tick_params(labelsize=SMALL - 0.5, length=2)
     hatched = "" if baseline is None else "; hatched: the interval of 95 % contains zero"
     subject.caption(figure, f"means{hatched}", note)

@@ -14,7 +14,18 @@ from numpy.typing import NDArray
 from plait._core import ScenarioError
 from plait.analysis.regions import ranges
 from plait.plots.curve import draw_distribution
-from plait.plots.style import SMALL, caption, colour, compact, inches, legend, log_ticks, new_figure, wrapped
+from plait.plots.style import (
+    SMALL,
+    caption,
+    check_log,
+    colour,
+    compact,
+    inches,
+    legend,
+    log_ticks,
+    new_figure,
+    wrapped,
+)
 from plait.plots.subject import Subject
 from plait.results.delays import delays
 from plait.results.metrics import meant
@@ -95,10 +106,10 @@ def cumulative(
         log: logarithmic axis of the metric.
         note: as for `sweep_curves`.
     """
+    _check(spread, log=log)
     figure, (axes,) = new_figure(width=inches(width), height=min(0.72 * inches(width), 3.2))
     for index, (name, values) in enumerate(spread.values.items()):
         draw_distribution(axes, values, index=index, name=name, width=1.2)
-    _check(spread, log=log)
     compact(axes, log=log)
     axes.set_ylim(0, 1.01)
     axes.set_xlabel(wrapped(spread.heading, inches(width)), fontsize=SMALL)
@@ -213,6 +224,5 @@ def _check(spread: Spread, *, log: bool) -> None:
         if not len(values):
             message = f"{name}: no {spread.of} with a value"
             raise ScenarioError(message)
-        if log and values.min() <= 0:
-            message = f"--log: {name} has a value of {values.min():g}; expected only values above zero"
-            raise ScenarioError(message)
+        if log:
+            check_log(name, float(values.min()))

@@ -22,6 +22,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from plait._core import ScenarioError
+from plait.support.widths import WIDTHS
 from plait.support.words import expected
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#6B6B6B", "#B8A900")
@@ -48,8 +49,6 @@ MOST_NUMBERS = 30
 """Maximum number of bars in a figure with values written above them."""
 
 
-WIDTHS = {"column": 3.33, "page": 7.0, "ieee-column": 3.5, "ieee-page": 7.16}
-"""Inches of a column and of a page with two columns: ACM's, which fit into IEEE's, and IEEE's."""
 SINGLE = 4.0
 """Inches up to which a width is one of a single column."""
 SMALL = 7.0
@@ -158,6 +157,13 @@ def log_ticks(axis: Axis) -> None:
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axis.set_minor_formatter(NullFormatter())
     axis.set_major_formatter(plain)
+
+
+def check_log(name: str, lowest: float) -> None:
+    """Raise ScenarioError for a lowest value that a logarithmic axis does not have."""
+    if lowest <= 0:
+        message = f"--log: {name} has a value of {lowest:g}; expected only values above zero"
+        raise ScenarioError(message)
 
 
 def wrapped(text: str, length: float, size: float = SMALL) -> str:

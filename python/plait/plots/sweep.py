@@ -12,7 +12,7 @@ from plait._core import ScenarioError
 from plait.analysis.comparison import Units
 from plait.analysis.regions import regions
 from plait.plots.curve import draw_curve
-from plait.plots.style import SINGLE, SMALL, compact, inches, legend, new_figure, wrapped
+from plait.plots.style import SINGLE, SMALL, check_log, compact, inches, legend, new_figure, wrapped
 from plait.plots.subject import Subject
 from plait.results.metrics import least
 from plait.statistics import estimate
@@ -152,6 +152,8 @@ def _drawn(
     subject: Subject, found: Sequence[Curve], x: str, heading: str, scale: float, width: str, *, log: bool
 ) -> tuple[Figure, list[Axes]]:
     """Draw all curves in one panel, or each in its own with the others in grey behind it."""
+    if log:
+        check_log(x, min(place for curve in found for place in curve.places))
     columns = 1 if len(found) <= TOGETHER else 2 if inches(width) < SINGLE else 4
     figure, panels = paper_panels(1 if columns == 1 else len(found), columns, width)
     for index, axes in enumerate(panels):
