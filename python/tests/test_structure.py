@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from importlib.util import resolve_name
@@ -275,6 +276,12 @@ def test_every_public_name_is_there_and_listed() -> None:
     assert set(plait.__all__) <= set(dir(plait))
     for name in plait.__all__:
         assert getattr(plait, name).__doc__, name
+
+
+def test_the_citation_has_the_version() -> None:
+    package = tomllib.loads((ROOT / "Cargo.toml").read_text("utf-8"))["workspace"]["package"]
+    cited = re.findall(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text("utf-8"), re.M)
+    assert cited == [package["version"]]
 
 
 def test_the_readme_names_the_oldest_rust_and_python() -> None:

@@ -34,7 +34,7 @@ JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON docu
 LATEX = click.option(
     "--latex",
     is_flag=True,
-    help="Print the tables as LaTeX with the rules of booktabs; the lines below them are comments.",
+    help="Print the tables as LaTeX with the rules of booktabs; all other lines are comments.",
 )
 OUT = click.option(
     "--out", type=click.Path(path_type=Path), help="Write JSON, Parquet tables and figures there."

@@ -8,7 +8,7 @@ from pathlib import Path
 from plait._core import ScenarioError
 
 USES = {
-    "scenario": "plait run FILE, plait compare FILE",
+    "scenario": "plait run FILE, plait compare FILE, plait explain FILE, plait bound FILE, plait play FILE",
     "plan": "plait sweep FILE",
     "dataset": "plait analyze FOLDER, plait plot FOLDER, plait report FOLDER, plait bundle FOLDER, "
     "plait run FOLDER --index N",
