@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import shutil
 import sys
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from conftest import DSL_AND_LTE, Command
 
 import plait
-from plait.bundles import archive, bundle
+from plait.bundles import archive, bundle, rerun
+from plait.bundles.packing import _Files
 from plait.results import writing
 from plait.runs.experiment import grid
-from plait.runs.run import run_tasks
+from plait.runs.run import Task, run_tasks
 from plait.scenarios.scheduler import parse_choice
+from plait.support.files import OutputError
 
 LINKS = f'duration = "300ms"\n{DSL_AND_LTE}loss = "1%"\n'
 PLAN = """
@@ -103,7 +107,10 @@ def test_results_repeat_to_the_byte_without_their_files(
     assert done.stdout == "equal: 20 files of 4 runs have the same bytes as in out.zip\n"
     assert (tmp_path / "out-rerun" / "links-Mine-share=0.25-2" / "packets.parquet").is_file()
     done = command("rerun", "out.zip")
-    assert (done.returncode, done.stderr) == (2, "plait: out-rerun: is not empty; expected a new folder\n")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "plait: out-rerun: exists; expected a new or empty folder\n",
+    )
 
 
 def test_a_difference_is_named(results: Path, command: Command) -> None:
@@ -120,6 +127,45 @@ def test_a_difference_is_named(results: Path, command: Command) -> None:
     )
 
 
+def test_runs_of_one_engine_are_made_together(
+    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only then several threads have an effect."""
+    calls: list[tuple[int, int]] = []
+    shares: list[float] = []
+
+    def noted(tasks: Sequence[Task], *, threads: int, **more: Any) -> list[plait.Result]:
+        calls.append((len(tasks), threads))
+        return run_tasks(tasks, threads=threads, **more)
+
+    monkeypatch.setattr(importlib.import_module("plait.bundles.rerun"), "run_tasks", noted)
+    assert not rerun(results, tmp_path / "again", threads=2, progress=shares.append).different
+    assert calls == [(4, 2)]
+    assert (shares[-1], shares) == (1.0, sorted(shares))
+
+
+def test_other_files_of_the_folder_are_not_compared(results: Path, command: Command, tmp_path: Path) -> None:
+    """Neither figures and pages, nor the results of another command below the folder."""
+
+    def others(about: dict[str, Any], files: dict[str, bytes]) -> None:
+        found = next(data for name, data in files.items() if name.endswith("/result.json"))
+        for name in ("report.html", "note.parquet", "links-Mine-share=0.25/fig.pdf", "other/run/result.json"):
+            with_file(f"results/{name}", found)(about, files)
+
+    done = command("rerun", changed(results, others).name)
+    assert (done.returncode, done.stdout) == (
+        0,
+        "equal: 20 files of 4 runs have the same bytes as in changed.zip\n",
+    )
+    assert not (tmp_path / "changed-rerun" / "other").exists()
+
+
+def test_a_difference_has_the_versions_at_packing(results: Path, tmp_path: Path) -> None:
+    other = changed(results, lambda about, _: about["versions"].update(polars="0.1"))
+    done = rerun(other, tmp_path / "again")
+    assert done.notes == [f"packed with polars 0.1, here is {pl.__version__}"]
+
+
 def test_a_sweep_repeats_to_the_byte(command: Command, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(MINE)
     (tmp_path / "links.toml").write_text(LINKS)
@@ -128,6 +174,7 @@ def test_a_sweep_repeats_to_the_byte(command: Command, tmp_path: Path) -> None:
     done = command("bundle", "results/plan", "-o", "set.zip")
     assert done.returncode == 2
     assert "scheduler Mine:share={share} is one of your own; expected --file with its file" in done.stderr
+    (tmp_path / "results" / "plan" / "report.html").write_text("a page, which is not compared")
     done = command("bundle", "results/plan", "-o", "set.zip", "--file", "mine.py")
     assert done.returncode == 0, done.stderr
     (tmp_path / "mine.py").unlink()
@@ -154,6 +201,10 @@ def broken(change: str) -> Callable[[dict[str, Any], dict[str, bytes]], object]:
         "backslash": with_file("..\\evil", b""),
         "no scheduler": without_scheduler,
         "other format": lambda about, _: about.update(format=2),
+        "no runs": lambda about, _: about.pop("runs"),
+        "no version": lambda about, _: about["versions"].pop("plait"),
+        "schedulers without files": lambda about, _: about.update(schedulers=["mine.py"]),
+        "trace outside": lambda about, _: about.update(traces={"lte.trace": "../lte.trace"}),
     }
     return changes[change]
 
@@ -170,6 +221,10 @@ def broken(change: str) -> Callable[[dict[str, Any], dict[str, bytes]], object]:
         ("backslash", "evil': names a place outside the folder"),
         ("no scheduler", "scheduler Mine:share=0.25: its file is missing below schedulers"),
         ("other format", "format 2: unknown; expected 1"),
+        ("no runs", "no bundle: bundle.json is missing or incomplete"),
+        ("no version", "no bundle: bundle.json is missing or incomplete"),
+        ("schedulers without files", "no bundle: bundle.json is missing or incomplete"),
+        ("trace outside", "is damaged: ../lte.trace is missing in the archive"),
     ],
 )
 def test_bad_bundles_are_refused_in_one_line(
@@ -190,10 +245,40 @@ def test_what_is_no_archive_is_refused(results: Path, command: Command, tmp_path
         ("half.zip", "is damaged, or no bundle"),
         ("text.zip", "is damaged, or no bundle"),
         ("none.zip", "cannot be read: No such file or directory"),
+        (".", ".: is a folder; expected an archive; plait bundle . makes one"),
     ):
         done = command("rerun", name)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)
         assert message in done.stderr
+
+
+def test_what_is_no_output_is_refused(results: Path, command: Command, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "links.toml").write_text(LINKS)
+    wanted = "expected an output of plait run --out, plait compare --out or plait sweep\n"
+    for folder, message in (
+        ("empty", f"plait: empty: neither results nor a dataset; {wanted}"),
+        ("none", f"plait: none: no such folder; {wanted}"),
+        (results.name, f"plait: out.zip: neither results nor a dataset; {wanted}"),
+        ("links.toml", "plait bound FILE, plait play FILE\n"),
+    ):
+        for arguments in (
+            ("bundle", folder),
+            ("plot", folder, "--kind", "cdf", "--metric", "goodput", "-o", "f.pdf"),
+        ):
+            done = command(*arguments)
+            assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+            assert done.stderr.endswith(message)
+
+
+def test_a_name_that_rerun_refuses_is_not_packed(made: Path, tmp_path: Path) -> None:
+    found = archive.read(made)
+    shutil.copytree(made.parent / "out", tmp_path / "out")
+    (tmp_path / "out" / "at 12:30.txt").write_text("a note")
+    (tmp_path / "lte.trace").write_bytes(found.files["traces/lte.trace"])
+    with pytest.raises(OutputError, match=r"'results/at 12:30\.txt': a bundle cannot hold this name"):
+        bundle(tmp_path / "out", tmp_path / "new.zip", [tmp_path / "lte.trace"])
+    assert not (tmp_path / "new.zip").exists()
 
 
 def test_the_same_results_give_the_same_archive(made: Path, tmp_path: Path) -> None:
@@ -204,3 +289,14 @@ def test_the_same_results_give_the_same_archive(made: Path, tmp_path: Path) -> N
         bundle(made.parent / "out", tmp_path / "out.zip")
     bundle(made.parent / "out", tmp_path / "out.zip", [trace])
     assert (tmp_path / "out.zip").read_bytes() == made.read_bytes()
+
+
+def test_given_traces_replace_changed_ones(made: Path, tmp_path: Path) -> None:
+    """But not other traces of the same file name."""
+    found = _Files(tmp_path, [(tmp_path / "older" / "lte.trace", b"1\n")])
+    for name in ("lte.trace", "north/lte.trace"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"2\n")
+    found.trace(str(tmp_path / "lte.trace"), None)
+    found.trace(str(tmp_path / "north" / "lte.trace"), None, rivals=True)
+    assert [found.packed[at] for at in found.traces.values()] == [b"1\n", b"2\n"]

@@ -20,8 +20,8 @@ A bundle is a ZIP archive:
 | `packing.py` | finds the files of a bundle |
 | `rerun.py` | makes the runs of a bundle again, and compares the bytes |
 
-Results are repeated run by run, from the scenario of each run. Figures are not compared: they are
-drawn from the tables, and contain the command.
+Results are repeated from the scenario of each run. Only the files of runs are compared; others,
+such as figures and reports, are not.
 """
 
 from plait.bundles.packing import bundle

@@ -9,9 +9,9 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeGuard
 
-from plait._core import ScenarioError
+from plait._core import OutputError, ScenarioError
 from plait.support.files import make_folder, whole_file
 
 MANIFEST, README = "bundle.json", "README.txt"
@@ -21,7 +21,16 @@ RESULTS, SCHEDULERS, METRICS, TRACES = "results", "schedulers", "metrics", "trac
 """Folders of the archive."""
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """Time of all files, so that the same content gives the same archive."""
-KEYS = ("kind", "versions", "commands", "schedulers", "traces", "files")
+KEYS = {
+    "kind": str,
+    "versions": dict,
+    "commands": list,
+    "runs": int,
+    "schedulers": list,
+    "traces": dict,
+    "files": dict,
+}
+"""Keys of the manifest that are read, with the types of their values."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +51,14 @@ def write(place: Path, about: Mapping[str, Any], files: Mapping[str, bytes]) -> 
     """Write an archive completely or not at all.
 
     Raises:
-        OutputError: the file is not writable.
+        OutputError: the file is not writable, or `read` would refuse a name.
     """
+    for name in files:
+        if not _inside(name):
+            message = (
+                f"{place}: {name!r}: a bundle cannot hold this name; expected one without '..', ':' and '\\'"
+            )
+            raise OutputError(message)
     hashes = {name: digest(data) for name, data in sorted(files.items())}
     manifest = json.dumps({"format": FORMAT, **about, "files": hashes}, indent=1, ensure_ascii=False)
     with whole_file(place) as temporary, zipfile.ZipFile(temporary, "w") as archive:
@@ -59,6 +74,9 @@ def read(place: Path) -> Bundle:
     Raises:
         ScenarioError: the file is no bundle, is damaged, or has a name outside its folder.
     """
+    if place.is_dir():
+        message = f"{place}: is a folder; expected an archive; plait bundle {place} makes one"
+        raise ScenarioError(message)
     try:
         with zipfile.ZipFile(place) as archive:
             files = {name: archive.read(name) for name in archive.namelist()}
@@ -74,7 +92,7 @@ def read(place: Path) -> Bundle:
         if not _inside(name):
             message = f"{place}: {name!r}: names a place outside the folder; nothing was unpacked"
             raise ScenarioError(message)
-    for name in sorted({*files, *listed}):
+    for name in sorted({*files, *listed, *about["traces"].values()}):
         if name not in files or name not in listed:
             where = "the archive" if name not in files else MANIFEST
             message = f"{place}: is damaged: {name} is missing in {where}"
@@ -103,15 +121,27 @@ def _manifest(place: Path, text: bytes) -> dict[str, Any]:
         about = json.loads(text)
     except ValueError:
         about = None
-    if not isinstance(about, dict) or not all(key in about for key in ("format", *KEYS)):
-        message = (
-            f"{place}: no bundle: no {MANIFEST} with {', '.join(KEYS)}; expected an archive of plait bundle"
-        )
-        raise ScenarioError(message)
-    if about["format"] != FORMAT:
+    if isinstance(about, dict) and about.get("format", FORMAT) != FORMAT:
         message = f"{place}: format {about['format']!r}: unknown; expected {FORMAT}"
         raise ScenarioError(message)
+    if not _complete(about):
+        message = (
+            f"{place}: no bundle: {MANIFEST} is missing or incomplete; expected an archive of plait bundle"
+        )
+        raise ScenarioError(message)
     return about
+
+
+def _complete(about: Any) -> TypeGuard[dict[str, Any]]:
+    """Whether a manifest has all that its readers take from it."""
+    return (
+        isinstance(about, dict)
+        and about.get("format") == FORMAT
+        and all(isinstance(about.get(key), kind) for key, kind in KEYS.items())
+        and isinstance(about["versions"].get("plait"), str)
+        and all(isinstance(one, dict) and {"sha256", "file"} <= one.keys() for one in about["schedulers"])
+        and all(isinstance(one, str) for one in about["traces"].values())
+    )
 
 
 def _inside(name: str) -> bool:

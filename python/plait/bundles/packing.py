@@ -22,6 +22,7 @@ from plait.support.files import free_name
 from plait.support.machine import plait_version
 from plait.sweep.dataset import about as about_dataset
 from plait.sweep.dataset_writer import JOURNAL
+from plait.sweep.results import check_folder
 
 LIBRARIES_OF_BYTES = ("polars", "numpy", "scipy")
 """Packages on whose version the bytes of results depend."""
@@ -35,17 +36,18 @@ def bundle(
     Args:
         folder: an output of ``plait run --out``, ``plait compare --out`` or ``plait sweep``.
         place: name of the archive.
-        files: files of user-defined schedulers and traces, if they are not where the results say.
-            A dataset does not say where the files of its schedulers and metrics are.
+        files: files of user-defined schedulers and traces, if they are not where the results say,
+            or have changed. A dataset does not say where the files of its schedulers and metrics are.
 
     Returns:
         The names of its files.
 
     Raises:
         ScenarioError: the folder has no results, or a scheduler, metric or trace is not found.
-            OutputError: the archive is not writable.
+            OutputError: the archive is not writable, or cannot hold a file's name.
     """
     folder, place = Path(folder), Path(place)
+    check_folder(folder)
     found = _Files(folder, [_given(Path(one)) for one in files])
     about = _of_results(folder, found) if holds_results(folder) else _of_dataset(folder, found)
     for file in sorted(folder.rglob("*")):
@@ -106,14 +108,17 @@ class _Files:
         self.packed[at] = data
         return at
 
-    def trace(self, name: str, sha256: str | None) -> None:
-        """Pack a recorded link, with the name in the scenario."""
-        if name in self.traces:
-            return
-        here = [(Path(name), Path(name).read_bytes())] if Path(name).is_file() else []
-        for file, data in (*here, *self.given):
-            if digest(data) == sha256 if sha256 is not None else file.name == Path(name).name:
-                at = name if sha256 is not None else free_name(Path(name).name, self._taken)
+    def trace(self, name: str, sha256: str | None, *, rivals: bool = False) -> None:
+        """Pack a recorded link, with the name in the scenario.
+
+        Without a hash, a given file of the same file name comes before the one at this name. With
+        `rivals`, which are other traces of the file name, it comes after.
+        """
+        path = Path(name)
+        here = [(path, _read(path))] if path.is_file() else []
+        for file, data in (*here, *self.given) if rivals else (*self.given, *here):
+            if digest(data) == sha256 if sha256 is not None else file.name == path.name:
+                at = name if sha256 is not None else free_name(path.name, self._taken)
                 self.traces[name] = f"{TRACES}/{at}"
                 self.packed[self.traces[name]] = data
                 return
@@ -131,14 +136,17 @@ def _of_results(folder: Path, found: _Files) -> dict[str, Any]:
     if (folder / "result.json").is_file():
         message = f"{folder}: is one run's folder; expected the folder of --out, with {ORIGIN}"
         raise ScenarioError(message)
+    traces: dict[str, None] = {}
     for result in results:
         if result.scenario_json is None:
             message = f"{folder}: {result.scenario}, {result.scheduler}: no scenario.json; cannot be repeated"
             raise ScenarioError(message)
         if result.own_scheduler is not None:
             found.scheduler(result.scheduler, str(result.own_scheduler["sha256"]), _own_files(result))
-        for name in trace_names(json.loads(result.scenario_json)):
-            found.trace(name, None)
+        traces |= dict.fromkeys(trace_names(json.loads(result.scenario_json)))
+    files = [Path(name).name for name in traces]
+    for name, file in zip(traces, files, strict=True):
+        found.trace(name, None, rivals=files.count(file) > 1)
     made = {str(one["plait"]) for one in origins if "plait" in one} or {plait_version()}
     if len(made) > 1:
         message = f"{folder}: runs of several versions of Plait: {', '.join(sorted(made))}; expected one"
@@ -221,7 +229,7 @@ def _read(file: Path) -> bytes:
 
 
 def _readme(place: Path, about: Mapping[str, Any]) -> str:
-    versions = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
+    libraries = [f"{name} {number}" for name, number in about["versions"].items() if name != "plait"]
     return "\n".join(
         [
             f"{about['runs']} runs of Plait {about['versions']['plait']}, packed by plait bundle.",
@@ -230,7 +238,7 @@ def _readme(place: Path, about: Mapping[str, Any]) -> str:
             "",
             f"    plait rerun {place.name}",
             "",
-            f"versions: {versions}",
+            f"packed with: {', '.join(libraries)}",
             f"schedulers: {', '.join(about['labels'])}",
             f"seeds: {', '.join(map(str, about['seeds']))}",
             *(f"command: {one}" for one in about["commands"]),

@@ -6,6 +6,8 @@ import json
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import partial
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path, PurePosixPath
@@ -15,8 +17,9 @@ from plait._core import OutputError, ScenarioError
 from plait.bundles import archive
 from plait.bundles.archive import METRICS, RESULTS, SCHEDULERS, TRACES, Bundle, unpack
 from plait.bundles.packing import LIBRARIES_OF_BYTES
-from plait.results.recorded import RESULT, SCENARIO, read_result
-from plait.results.result import Result
+from plait.engines.names import EngineName
+from plait.results.recorded import RESULT, SCENARIO, read_parquet, read_result
+from plait.results.result import TABLES, Result
 from plait.results.writing import write_result
 from plait.runs.run import Task, run_tasks
 from plait.scenarios.own import Own
@@ -25,11 +28,12 @@ from plait.support.files import make_folder
 from plait.support.machine import plait_version
 from plait.sweep import sweep
 from plait.sweep.again import own_text, plan_of
-from plait.sweep.dataset_writer import PLAN
+from plait.sweep.dataset import PART_FILES
+from plait.sweep.dataset_writer import PARTS, PLAN
 from plait.sweep.own_metric import planned
 
-FIGURES = (".png",)
-"""Suffixes of files that are not compared: figures contain the command."""
+RUN_FILES = (RESULT, SCENARIO, *(f"{name}.parquet" for name in TABLES))
+"""Files that a run writes into its folder, besides figures."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,9 @@ def rerun(
     threads: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> Rerun:
-    """Make the runs of a bundle again in a new folder, and compare the bytes of all files.
+    """Make the runs of a bundle again in a new folder, and compare the bytes of their files.
+
+    Other files of the results, such as figures and reports, are not compared.
 
     Args:
         place: name of the archive.
@@ -62,8 +68,8 @@ def rerun(
 
     Raises:
         ScenarioError: the file is no bundle, is damaged, is of another version of Plait, or lacks a
-            scheduler or a metric. OutputError: the folder is not empty or not writable. RunError: a
-            run failed.
+            scheduler or a metric. OutputError: the folder exists and is not empty, or is not
+            writable. RunError: a run failed.
     """
     folder = Path(folder)
     found = archive.read(Path(place))
@@ -72,7 +78,7 @@ def rerun(
         message = f"{place}: was made by Plait {made_by}, this is {plait_version()}; expected Plait {made_by}"
         raise ScenarioError(message)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        message = f"{folder}: is not empty; expected a new folder"
+        message = f"{folder}: exists; expected a new or empty folder"
         raise OutputError(message)
     make_folder(folder)
     told = progress or (lambda _: None)
@@ -85,23 +91,42 @@ def rerun(
 
 
 def _compared(found: Bundle, folder: Path) -> Rerun:
-    """Compare the files of the bundle's results with those in the folder."""
-    before = {
-        name: data
-        for name, data in found.below(RESULTS).items()
-        if not name.endswith(FIGURES) and (found.about["kind"] == "dataset" or "/" in name)
-    }
+    """Compare the files that runs wrote with those in the folder."""
+    before = _of_runs(found)
     different = [
         name
         for name, data in before.items()
         if not (folder / name).is_file() or (folder / name).read_bytes() != data
     ]
     notes = [
-        f"made with {name} {then}, here is {version(name)}"
+        f"packed with {name} {then}, here is {version(name)}"
         for name in LIBRARIES_OF_BYTES
         if (then := found.about["versions"].get(name)) != version(name)
     ]
-    return Rerun(int(found.about["runs"]), len(before), different, notes)
+    return Rerun(found.about["runs"], len(before), different, notes)
+
+
+def _of_runs(found: Bundle) -> dict[str, bytes]:
+    """Return the files that runs wrote; others, such as reports, may lie beside them."""
+    held = found.below(RESULTS)
+    if found.about["kind"] == "dataset":
+        return {
+            name: data
+            for name, data in held.items()
+            if "/" not in name and (name in (PLAN, PARTS) or fnmatchcase(name, PART_FILES))
+        }
+    return {
+        name: held[name]
+        for folder in _folders(found)
+        for file in RUN_FILES
+        if (name := f"{folder}/{file}") in held
+    }
+
+
+def _folders(found: Bundle) -> list[str]:
+    """Return the names of the runs' folders, those of `plait.results.recorded.read_results`."""
+    parts = (name.split("/") for name in found.below(RESULTS))
+    return sorted(one[0] for one in parts if one[1:] == [RESULT])
 
 
 def _results(
@@ -109,32 +134,47 @@ def _results(
 ) -> None:
     """Make the runs of a folder of results, each from its scenario."""
     unpack(found.below(RESULTS), base / RESULTS)
-    names = sorted(name.rpartition("/")[0] for name in found.below(RESULTS) if name.endswith(f"/{RESULT}"))
-    for number, name in enumerate(names):
-        before = read_result(base / RESULTS / name)
-        made = _again(found, base, before, threads)
-        write_result(made, folder / name)
-        _restore_traces(found, base, folder / name / SCENARIO)
-        progress((number + 1) / len(names))
+    before = {name: read_result(base / RESULTS / name) for name in _folders(found)}
+    tasks = {name: _task(found, base, name, one) for name, one in before.items()}
+    engines: dict[EngineName, list[str]] = {}
+    for name, one in before.items():
+        engines.setdefault(one.data["engine"], []).append(name)
+    done = 0
+    for engine, names in engines.items():
+        share = partial(_overall, progress, done, len(names), len(tasks))
+        results = run_tasks([tasks[name] for name in names], threads=threads, progress=share, engine=engine)
+        for name, made in zip(names, results, strict=True):
+            write_result(_labelled(made, before[name]), folder / name)
+            _restore_traces(found, base, folder / name / SCENARIO)
+        done += len(names)
 
 
-def _again(found: Bundle, base: Path, before: Result, threads: int) -> Result:
-    """Make a run again, with the tables that it recorded.
+def _overall(progress: Callable[[float], None], done: int, now: int, every: int, share: float) -> None:
+    """Report the share of `every` run: `done` ones, and this share of the `now` ones."""
+    progress((done + share * now) / every)
 
-    Its scenario is that of a repetition already, so the digest of the one as written is kept.
-    """
-    tables = before.recorded()
+
+def _task(found: Bundle, base: Path, name: str, before: Result) -> Task:
+    """Return the task that makes a run again, with the tables that it recorded."""
     table = json.loads(before.scenario_json or "{}")
-    for name, at in found.about["traces"].items():
-        table = _renamed(table, name, str(base / at))
-    task = Task(
+    for trace, at in found.about["traces"].items():
+        table = _renamed(table, trace, str(base / at))
+    tables = {file.stem: file for file in (base / RESULTS / name).glob("*.parquet")}
+    series = tables.get("connection_series")
+    return Task(
         scenario=from_table(table, before.scenario, base),
         scheduler=_own(found, before),
         packets="packets" in tables,
-        series=_interval(tables["connection_series"]) if "connection_series" in tables else None,
+        series=None if series is None else _interval(read_parquet(series)),
         decisions="decisions" in tables,
     )
-    (made,) = run_tasks([task], threads=threads, engine=before.data["engine"])
+
+
+def _labelled(made: Result, before: Result) -> Result:
+    """Return a result with the label it had, and with the digest of the scenario as written.
+
+    The scenario is that of a repetition already, so its own digest would be another one.
+    """
     return Result(
         made.run,
         before.scheduler,

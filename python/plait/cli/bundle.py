@@ -30,7 +30,7 @@ SHOWN = 3
     "files",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="The file of a scheduler or metric of your own, or of a trace, if it is not found; may be repeated.",
+    help="A file of your own (scheduler, metric or trace) that is not found or has changed; may be repeated.",
 )
 def bundle(folder: Path, place: Path | None, files: tuple[Path, ...]) -> None:
     """Pack results with all that repeats them into one archive.
@@ -58,7 +58,8 @@ def bundle(folder: Path, place: Path | None, files: tuple[Path, ...]) -> None:
 def rerun(place: Path, folder: Path | None, threads: int) -> None:
     """Repeat the runs of BUNDLE, and say whether the bytes are equal.
 
-    Figures are not compared: they contain the command. The exit status is 1 if a file differs.
+    Only files of runs are compared: metrics, scenarios and tables, or the dataset. The exit
+    status is 1 if a file differs.
     """
     from plait.bundles import rerun as repeat
 

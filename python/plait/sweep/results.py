@@ -8,10 +8,13 @@ from typing import Any
 
 import polars as pl
 
+from plait._core import ScenarioError
 from plait.results.metrics import metric_if_known, names_of
 from plait.results.recorded import holds_results, read_results
 from plait.results.result import Result
+from plait.support.kinds import otherwise
 from plait.sweep.dataset import Dataset, read
+from plait.sweep.dataset_writer import PLAN
 
 
 def dataset_of(folder: Path) -> Dataset:
@@ -20,7 +23,18 @@ def dataset_of(folder: Path) -> Dataset:
     Raises:
         ScenarioError: the folder has neither, or a file cannot be read.
     """
+    check_folder(folder)
     return of_results(read_results(folder), folder) if holds_results(folder) else read(folder)
+
+
+def check_folder(folder: Path) -> None:
+    """Check that a folder has results or a dataset; ScenarioError if it has neither."""
+    if not holds_results(folder) and not (folder / PLAN).is_file():
+        found = "neither results nor a dataset" if folder.exists() else "no such folder"
+        message = (
+            f"{folder}: {found}; expected an output of plait run --out, plait compare --out or plait sweep"
+        )
+        raise otherwise(ScenarioError(message), folder, "dataset")
 
 
 def of_results(results: Sequence[Result], folder: Path) -> Dataset:
