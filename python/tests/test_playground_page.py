@@ -1,7 +1,8 @@
-"""The playground's page in a browser, without network: its results against native ones, its controls."""
+"""The playground's page in a browser, without network: its results and its controls."""
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Iterator
@@ -23,10 +24,11 @@ NEEDS_SIMULATOR = pytest.mark.skipif(simulator.fault() is not None, reason=str(s
 SCHEDULERS = ("round-robin", "blest", "redundant")
 SECONDS = 1_000_000_000
 CALL = """
-async (requests) => {
+async ([requests, other]) => {
   const packed = Uint8Array.from(atob(document.getElementById("simulator").textContent.trim()), c => c.charCodeAt(0));
   const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const module = await WebAssembly.compile(await new Response(unpacked).arrayBuffer());
+  const bytes = other ? Uint8Array.from(other) : await new Response(unpacked).arrayBuffer();
+  const module = await WebAssembly.compile(bytes);
   const worker = new Worker(URL.createObjectURL(new Blob([document.getElementById("worker").textContent])));
   worker.postMessage({ module });
   const answers = [];
@@ -37,6 +39,20 @@ async (requests) => {
   worker.terminate();
   return answers;
 }
+"""
+"""Returns the worker's answers to the requests, by the page's simulator or by another module."""
+ONCE = bytes.fromhex(
+    "0061736d 01000000 01110360017f017f60027f7f017e60027f7f00 030403000102 0503010001 0606017f0141000b"
+    "0736 04 066d656d6f72790200 0a706c6169745f726f6f6d0000 0c706c6169745f616e737765720001"
+    "0d706c6169745f72656c656173650002 0a180304 0041080b 0e 00230004 40000b4101240042020b 02000b 0b080100 41000b027b7d"
+)
+"""A module in place of the simulator. Each instance answers the first request by `{}`, then traps:
+
+    (memory (export "memory") 1) (data (i32.const 0) "{}") (global $used (mut i32) (i32.const 0))
+    (func (export "plait_room") (param i32) (result i32) i32.const 8)
+    (func (export "plait_answer") (param i32 i32) (result i64)
+      global.get $used  if unreachable end  i32.const 1  global.set $used  i64.const 2)
+    (func (export "plait_release") (param i32 i32))
 """
 
 
@@ -63,10 +79,24 @@ def drawn(page: Page) -> None:
     )
 
 
-def answers(page: Page, requests: list[dict[str, Any]]) -> list[str]:
+def answers(page: Page, requests: list[dict[str, Any]], module: bytes = b"") -> list[str]:
     """Returns the answers of the simulator in the browser."""
-    found: list[str] = page.evaluate(CALL, [json.dumps(one) for one in requests])
+    found: list[str] = page.evaluate(CALL, [[json.dumps(one) for one in requests], [*module] or None])
     return found
+
+
+def opened_anew(page: Page, state: dict[str, Any]) -> None:
+    """Opens a state by its address."""
+    packed = base64.urlsafe_b64encode(json.dumps(state).encode()).decode().rstrip("=")
+    page.evaluate("document.getElementById('status').textContent = ''")
+    page.evaluate("(hash) => { location.hash = hash; }", packed)
+    drawn(page)
+
+
+def changed(page: Page, field: str, value: str) -> None:
+    """Writes a value into a field."""
+    page.locator(f"#{field}").fill(value)
+    page.locator(f"#{field}").press("Enter")
 
 
 def shortened(scenario: dict[str, Any]) -> dict[str, Any]:
@@ -117,13 +147,22 @@ def test_the_decision_of_a_packet_is_that_of_plait_explain(opened: Page) -> None
 @NEEDS_SIMULATOR
 def test_a_slider_changes_pictures_address_and_file(opened: Page) -> None:
     before, address = opened.locator("#metrics").inner_text(), opened.url
-    opened.locator("#rate-0").focus()
-    opened.evaluate("document.getElementById('status').textContent = ''")
-    for _ in range(40):
-        opened.keyboard.press("ArrowRight")
+    written = opened.evaluate("""() => {
+      const [slider, replace] = [document.getElementById("rate-0"), history.replaceState];
+      window.written = 0;
+      history.replaceState = (...values) => { window.written += 1; replace.apply(history, values); };
+      document.getElementById("status").textContent = "";
+      for (let step = 0; step < 40; step += 1) {
+        slider.value = Number(slider.value) + 1;
+        slider.dispatchEvent(new Event("input"));
+      }
+      return window.written;
+    }""")
+    assert written == 0
     drawn(opened)
     assert opened.locator("#metrics").inner_text() != before
-    assert opened.url != address
+    opened.wait_for_function("(before) => location.href !== before", arg=address)
+    assert opened.evaluate("window.written") == 1
     rate = opened.locator("#rate-0-text").input_value()
     assert rate != "16Mbit"
     opened.locator("#as-file").click()
@@ -166,15 +205,113 @@ def test_arrow_keys_choose_a_packet_and_show_its_decision(opened: Page) -> None:
 
 
 @NEEDS_SIMULATOR
-def test_an_error_is_shown_with_its_place(opened: Page) -> None:
-    field = opened.locator("#rate-1-text")
-    before = field.input_value()
-    field.fill("30Mbitt")
-    field.press("Enter")
-    opened.wait_for_function("document.getElementById('note0').textContent.includes('path[1]')")
-    field.fill(before)
-    field.press("Enter")
+@pytest.mark.parametrize(
+    ("field", "value", "place"),
+    [
+        ("rate-1-text", "30Mbitt", 'path[1].rate (lte) = "30Mbitt"'),
+        ("outage-1-text", "2 seconds", 'path[1].outages[0].to (lte) = "2 seconds"'),
+    ],
+)
+def test_an_error_is_shown_with_its_place(opened: Page, field: str, value: str, place: str) -> None:
+    before = opened.locator(f"#{field}").input_value()
+    changed(opened, field, value)
+    shown = "(place) => document.getElementById('note0').textContent.includes(place)"
+    opened.wait_for_function(shown, arg=place)
+    changed(opened, field, before)
     opened.wait_for_function("document.getElementById('note0').textContent === ''")
+
+
+@NEEDS_SIMULATOR
+def test_a_field_takes_a_table_in_json(opened: Page) -> None:
+    note = opened.locator(".field:has(#loss-0) .error")
+    for wrong in ("{ kind", '{ model = "gilbert-elliott" }'):
+        changed(opened, "loss-0-text", wrong)
+        assert re.fullmatch(r"Loss: expected a value such as [\d.]+%, or a table in JSON", note.inner_text())
+    changed(opened, "loss-0-text", '{"model": "gilbert-elliott", "to_bad": "1%", "to_good": "20%"}')
+    assert note.inner_text() == ""
+    opened.locator("#as-file").click()
+    table = 'loss = { model = "gilbert-elliott", to_bad = "1%", to_good = "20%" }'
+    assert table in opened.locator("#text-words").inner_text()
+    opened.keyboard.press("Escape")
+    drawn(opened)
+    assert opened.locator("#note0").inner_text() == ""
+    changed(opened, "loss-0-text", "0%")
+
+
+@NEEDS_SIMULATOR
+def test_a_change_of_structure_keeps_focus_and_groups(opened: Page) -> None:
+    focused = "document.activeElement.id || document.activeElement.parentElement.dataset.name"
+    names = "[...document.querySelectorAll('details')].map(one => [one.dataset.name, one.open])"
+    opened.set_viewport_size({"width": 390, "height": 844})
+    opened.locator("details[data-name=dsl] summary").click()
+    opened.locator("#protocol").focus()
+    opened.locator("#protocol").select_option("mpquic")
+    assert opened.evaluate(focused) == "protocol"
+    assert opened.evaluate(names) == [["Connection", True], ["dsl", False], ["lte", True]]
+    opened.set_viewport_size({"width": 1280, "height": 900})
+    for button, then in (
+        ("add-path", "add-path"),
+        ("add-path", "path4"),
+        ("remove-2", "remove-2"),
+        ("add-path", "path5"),
+        ("remove-3", "add-path"),
+    ):
+        opened.locator(f"#{button}").evaluate("one => one.focus()")
+        opened.keyboard.press("Enter")
+        assert opened.evaluate(focused) == then, button
+    assert [name for name, _ in opened.evaluate(names)] == ["Connection", "dsl", "lte", "path4"]
+    assert opened.locator("#preset").evaluate("one => one.selectedIndex") == -1
+    opened.locator("#preset").select_option("0")
+    assert opened.locator("details").count() == 3
+
+
+@NEEDS_SIMULATOR
+def test_an_address_can_hold_changes_during_a_run_but_no_parameters_of_schedulers(opened: Page) -> None:
+    first = next(presets())
+    dsl, lte = first["scenario"]["path"]
+    paths = [{**dsl, "loss": "0%", "loss_steps": [{"at": "2s", "loss": "1%"}]}, {**lte, "name": "varying"}]
+    state = {"scenario": {**first["scenario"], "path": paths}, "schedulers": ["blest", "ecf"]}
+    opened_anew(opened, state)
+    assert opened.locator("#loss-0").count() == 0
+    assert opened.locator("#loss-1").count() == 1
+    tables = [{"name": "weighted"}, "ecf"]
+    opened_anew(opened, {**state, "scenario": first["scenario"], "schedulers": tables})
+    assert opened.locator("details[data-name=varying]").count() == 1
+    opened_anew(opened, {**state, "scenario": first["scenario"], "schedulers": first["schedulers"]})
+
+
+@NEEDS_SIMULATOR
+def test_a_trap_does_not_outlast_its_request(opened: Page) -> None:
+    first, trapped, third = answers(opened, [{}, {}, {}], ONCE)
+    assert (first, third) == ("{}", "{}")
+    assert "the simulator stopped: unreachable" in trapped
+
+
+@NEEDS_SIMULATOR
+def test_the_page_says_that_it_simulates_and_whether_it_copied(opened: Page) -> None:
+    opened.evaluate("""() => {
+      const [status, later] = [document.getElementById("status"), window.setTimeout];
+      window.said = [];
+      new MutationObserver(() => window.said.push(status.textContent)).observe(status, { childList: true });
+      window.setTimeout = (act, time) => later(act, time === 200 ? 0 : time);
+    }""")
+    changed(opened, "seed", "2")
+    opened.wait_for_function("window.said.at(-1)?.startsWith('simulated')")
+    assert "simulating" in opened.evaluate("window.said")
+    replace = "(copy) => Object.defineProperty(navigator, 'clipboard', { value: copy, configurable: true })"
+    kept = "{ writeText: async (text) => { window.copied = text; } }"
+    opened.evaluate(f"({replace})({kept})")
+    opened.locator("#as-address").click()
+    opened.wait_for_function("document.getElementById('status').textContent === 'copied'")
+    assert opened.evaluate("window.copied") == opened.url
+    opened.locator("#as-file").click()
+    opened.evaluate(f"({replace})(undefined)")
+    opened.locator("#copy").click()
+    message = "cannot copy here: select the text"
+    opened.wait_for_function(
+        "(words) => document.getElementById('copied').textContent === words", arg=message
+    )
+    opened.keyboard.press("Escape")
 
 
 @NEEDS_SIMULATOR

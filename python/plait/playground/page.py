@@ -26,7 +26,7 @@ from plait.results.result import verdicts
 from plait.scenarios.scenario import load
 from plait.scenarios.scheduler import called, schedulers
 
-SCRIPTS = ("state", "scale", "simulator", "canvas", "space_time", "charts", "words", "controls", "main")
+SCRIPTS = ("scale", "state", "simulator", "canvas", "space_time", "charts", "words", "controls", "main")
 """The scripts in an order in which none imports a later one."""
 DIRECTIONS = ("forward", "backward")
 FILES = {"trace": "a rate"} | {

@@ -16,23 +16,39 @@ const at = (id) => document.getElementById(id);
 const sides = [0, 1].map((side) => ({ side, run: null, packets: [], hits: [], chosen: null }));
 let state = fromAddress(location.hash) ?? stateOf(DATA.opened ?? DATA.presets[0]);
 let simulators = [];
+let addressTimer = null;
+let slowTimer = null;
 
 function length() {
   return state.length_ms / 1e3;
 }
 
 function pathNames() {
-  return state.scenario.path.map((path, index) => path.name ?? `path${index + 1}`);
+  return state.scenario.path.map(({ name }) => name);
 }
 
 function duration() {
   return seconds(state.scenario.duration ?? "60s");
 }
 
+function say(words) {
+  clearTimeout(slowTimer);
+  slowTimer = null;
+  at("status").textContent = words;
+}
+
+function writeAddress() {
+  clearTimeout(addressTimer);
+  history.replaceState(null, "", toAddress(state));
+}
+
 /** Requests both runs; the time from here to the pictures is shown. */
 function simulate() {
   const moved = performance.now();
-  history.replaceState(null, "", toAddress(state));
+  // Browsers limit the changes of an address, and a slider makes one change a step.
+  clearTimeout(addressTimer);
+  addressTimer = setTimeout(writeAddress, 300);
+  if (simulators.length) slowTimer ??= setTimeout(() => say("simulating"), 200);
   const end = duration();
   state.from_s = Math.min(state.from_s, Math.max(0, end - length()));
   const window_ns = [state.from_s, state.from_s + length()].map((one) => Math.round(one * 1e9));
@@ -49,7 +65,7 @@ function received(side, { answer, simulated_ms }, asked) {
   const note = at(`note${side.side}`);
   note.textContent = run.error ?? "";
   if (run.error) {
-    at("status").textContent = "";
+    say("");
     return;
   }
   side.run = run;
@@ -64,7 +80,7 @@ function received(side, { answer, simulated_ms }, asked) {
     const taken = performance.now() - asked.moved;
     document.documentElement.dataset.pictureMs = taken.toFixed(1);
     const simulated = Math.max(...sides.map((one) => one.simulated_ms ?? 0));
-    at("status").textContent = `simulated in ${simulated.toFixed(0)} ms, drawn after ${taken.toFixed(0)} ms`;
+    say(`simulated in ${simulated.toFixed(0)} ms, drawn after ${taken.toFixed(0)} ms`);
   }
 }
 
@@ -189,7 +205,7 @@ function listen() {
     names.onchange = () => {
       state.schedulers[side.side] = names.value;
       showScheduler(side.side);
-      simulate();
+      changed();
     };
   }
   at("from").oninput = () => moveWindow(Number(at("from").value), state.length_ms);
@@ -202,23 +218,46 @@ function listen() {
     at(id).onclick = () => {
       at("text-title").textContent = title;
       at("text-words").textContent = words();
+      at("copied").textContent = "";
       at("text").showModal();
     };
   }
-  at("copy").onclick = () => navigator.clipboard?.writeText(at("text-words").textContent);
-  at("as-address").onclick = () => navigator.clipboard?.writeText(location.href);
+  at("copy").onclick = async () => {
+    at("copied").textContent = await copied(at("text-words").textContent, "select the text");
+  };
+  at("as-address").onclick = async () => {
+    writeAddress();
+    say(await copied(location.href, "take it from the address bar"));
+  };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   window.addEventListener("resize", () => requestAnimationFrame(draw));
   window.addEventListener("hashchange", () => {
     state = fromAddress(location.hash) ?? state;
+    at("preset").selectedIndex = -1;
     rebuild();
   });
 }
 
-function moveWindow(from, milliseconds) {
-  [state.from_s, state.length_ms] = [from, milliseconds];
+/** Copies a text and returns a message. Pages have no clipboard over HTTP without TLS. */
+async function copied(text, otherwise) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return "copied";
+  } catch {
+    return `cannot copy here: ${otherwise}`;
+  }
+}
+
+/** Simulates a changed state. No preset is selected then, so each one can be chosen again. */
+function changed() {
+  at("preset").selectedIndex = -1;
   showWindow();
   simulate();
+}
+
+function moveWindow(from, milliseconds) {
+  [state.from_s, state.length_ms] = [from, milliseconds];
+  changed();
 }
 
 function showWindow() {
@@ -232,8 +271,7 @@ function showWindow() {
 }
 
 function showScheduler(side) {
-  const scheduler = state.schedulers[side];
-  const name = typeof scheduler === "string" ? scheduler : scheduler.name;
+  const name = state.schedulers[side];
   const names = at(`scheduler${side}`);
   if (![...names.options].some((one) => one.value === name)) names.add(new Option(name, name));
   names.value = name;
@@ -252,10 +290,10 @@ function showLegend() {
 }
 
 function rebuild() {
-  showControls(at("controls"), state, () => {
-    showWindow();
-    simulate();
-  }, rebuild);
+  showControls(at("controls"), state, changed, () => {
+    at("preset").selectedIndex = -1;
+    rebuild();
+  });
   [0, 1].forEach(showScheduler);
   showWindow();
   showLegend();

@@ -4,7 +4,7 @@ export const STEPS = 200;
 
 const UNITS = {
   rate: { bit: 1, kbit: 1e3, Mbit: 1e6, Gbit: 1e9 },
-  duration: { us: 1e-6, "µs": 1e-6, ms: 1e-3, s: 1 },
+  duration: { ns: 1e-9, us: 1e-6, "µs": 1e-6, ms: 1e-3, s: 1, min: 60 },
   share: { "%": 0.01 },
   bytes: { B: 1, kB: 1e3, KiB: 1024, MB: 1e6, MiB: 1048576, GB: 1e9 },
 };

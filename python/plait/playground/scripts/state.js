@@ -1,10 +1,14 @@
 // The state of the page: a scenario as the table of a scenario file, two schedulers, and the window
 // of the space-time diagrams. The address holds all of it.
 
-/** A state from a preset or from a file that `plait play` opened. */
+import { amount } from "./scale.js";
+
+/** A state from a preset or from a file that `plait play` opened. Each path gets its default name. */
 export function stateOf({ scenario, schedulers, from_s, length_ms }) {
   const start = from_s ?? 0.6 * seconds(scenario.duration ?? "60s");
-  return { scenario: structuredClone(scenario), schedulers: [...schedulers], from_s: start, length_ms: length_ms ?? 30 };
+  const named = scenario.path.map((path, index) => ({ name: `path${index + 1}`, ...path }));
+  const own = structuredClone({ ...scenario, path: named });
+  return { scenario: own, schedulers: [...schedulers], from_s: start, length_ms: length_ms ?? 30 };
 }
 
 export function toAddress(state) {
@@ -17,7 +21,8 @@ export function fromAddress(hash) {
   try {
     const text = atob(hash.slice(1).replace(/-/g, "+").replace(/_/g, "/"));
     const state = JSON.parse(new TextDecoder().decode(Uint8Array.from(text, (one) => one.charCodeAt(0))));
-    return Array.isArray(state.scenario?.path) && state.schedulers?.length === 2 ? stateOf(state) : null;
+    const names = state.schedulers.filter((one) => typeof one === "string");
+    return names.length === 2 && Array.isArray(state.scenario.path) ? stateOf(state) : null;
   } catch {
     return null;
   }
@@ -25,9 +30,7 @@ export function fromAddress(hash) {
 
 /** The seconds of a duration such as "20ms"; 0 for other texts. */
 export function seconds(text) {
-  const found = /^([\d.]+) *(ns|us|µs|ms|s|min|h)$/.exec(String(text).trim());
-  const units = { ns: 1e-9, us: 1e-6, "µs": 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600 };
-  return found ? Number(found[1]) * units[found[2]] : 0;
+  return amount(text, "duration") ?? 0;
 }
 
 /** The scenario as a scenario file. */
@@ -54,12 +57,11 @@ function tomlValue(value) {
 
 /** The commands that print the numbers of the page. */
 export function toCommands(state) {
-  const names = state.schedulers.map((one) => (typeof one === "string" ? one : one.name));
   const moment = Number(state.from_s.toFixed(4));
   const toml = toToml(state.scenario);
   return [
     `cat > my-links.toml <<'END'\n${toml}END`,
-    `plait compare my-links.toml --schedulers ${names.join(",")}`,
-    ...names.map((name) => `plait explain my-links.toml --scheduler ${name} --at ${moment}s`),
+    `plait compare my-links.toml --schedulers ${state.schedulers.join(",")}`,
+    ...state.schedulers.map((name) => `plait explain my-links.toml --scheduler ${name} --at ${moment}s`),
   ].join("\n") + "\n";
 }

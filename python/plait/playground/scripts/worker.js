@@ -1,9 +1,11 @@
 // Runs in a worker: one request after the other, in JSON, by the simulator compiled to WebAssembly.
+let module = null;
 let ready = null;
 
 onmessage = async ({ data }) => {
   if (data.module) {
-    ready = WebAssembly.instantiate(data.module, {});
+    module = data.module;
+    ready = WebAssembly.instantiate(module, {});
     return;
   }
   const start = performance.now();
@@ -12,6 +14,8 @@ onmessage = async ({ data }) => {
     answer = answered((await ready).exports, data.request);
   } catch (error) {
     answer = JSON.stringify({ error: `the simulator stopped: ${error.message}` });
+    // A trap can leave the memory of an instance in any state.
+    ready = WebAssembly.instantiate(module, {});
   }
   postMessage({ id: data.id, answer, simulated_ms: performance.now() - start });
 };
