@@ -217,6 +217,7 @@ def test_one_scheduler_in_full(command: Command) -> None:
     for parameter in daps["parameters"]:
         assert f"{parameter['name']} = " in text
         assert parameter["doc"] in text
+    assert command("schedulers", "daps+rp").stdout == command("schedulers", "daps").stdout
 
 
 def test_a_path_that_is_down_all_the_time_is_said_to_be(links: Path, command: Command) -> None:
