@@ -16,7 +16,7 @@ class Bound:
     """A bound of a metric, or a reference beside it.
 
     name: its name on the page of the proofs. metric: the metric, as a run's JSON has it, with dots.
-    value: the largest possible goodput, or the least possible delay or time, in the metric's unit.
+    value: the largest possible goodput in bit/s, or the least possible delay in ms or time in s.
     valid: whether it holds for every run of the simulator. Otherwise the note names the runs for
     which it holds, or says that it is only a reference. note: the limits that it counts, and its
     known looseness.
