@@ -62,7 +62,7 @@ pub(super) fn window_scale(window: u64, payload: u64) -> u8 {
 }
 
 /// Returns the largest window that a receiver by Linux' rules grants, in bytes. `window` and
-/// `payload` are those of [`receive_memory`].
+/// `payload` are those of `receive_memory`.
 pub fn largest_window(window: u64, payload: u64) -> u64 {
     let memory = receive_memory(window, payload);
     let ratio = ((payload << RATIO_BITS) / (payload + PACKET_MEMORY)).max(DEFAULT_RATIO);
