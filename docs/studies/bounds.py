@@ -73,7 +73,8 @@ def answer() -> Answer:
         "90th percentile (%)",
         f"within {TIGHT:g} % (%)",
     ]
-    return Answer({"distances": markdown(titles, lines, (0, 1))})
+    names = ", ".join(f"`{one}`" for one in SCHEDULERS)
+    return Answer({"distances": markdown(titles, lines, (0, 1))}, {"schedulers": names})
 
 
 def rows(workload: str) -> list[dict[str, object]]:
