@@ -44,7 +44,7 @@ NOT_BUILT = "This site was built without the playground: `make playground` build
 FENCE = re.compile(r"^( *)(`{3,})(\w*)[^\n]*\n.*?^\1\2 *$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\])\(([^()\s]+)\)")
 GENERATED = re.compile(r"(?<!`)<!-- generated: ([^:]+?)(?:: (.+?))? -->")
-MARK = re.compile(r"(?<!`)<!-- (?:(?:measured|value): .+?|end) -->")
+MARK = re.compile(r"(?!(?<=`)<!--[^>]*-->`)<!-- (?:(?:measured|value): .+?|end) -->")
 """`GENERATED` and `MARK` do not match marks that a page shows as code."""
 
 
