@@ -66,7 +66,7 @@ optimized: setup $(PROFDATA)/llvm-profdata ## the extension once more, compiled 
 demo: setup ## set up and reproduce the DAPS paper
 	$(BIN)/plait reproduce daps-icc14
 
-test: setup ## set up and run every lint, type check and test but the slow ones (6 minutes; 18 in a fresh clone)
+test: setup ## set up and run every lint, type check and test but the slow ones (12 to 22 minutes, by what changed)
 	@start=$$SECONDS; $(MAKE) lint-rust test-rust; \
 		$(MAKE) -j2 --output-sync=recurse lint-python test-linux-schedulers; $(MAKE) test-ffi test-python; \
 		printf '\nmake test: all checks passed in %d s (format, clippy, rustdoc, ruff, mypy, stubtest, nextest, doctests, kernel schedulers, C interface, pytest)\n' $$((SECONDS - start))
@@ -75,15 +75,16 @@ test: setup ## set up and run every lint, type check and test but the slow ones 
 CHECKED := target/checked
 CHECKED_RUST := $(shell find crates fuzz benches/speed scenarios -type f ! -path '*/target/*') Cargo.toml Cargo.lock clippy.toml rustfmt.toml .config/nextest.toml
 PYTHON_SOURCES := $(shell find python docs league questions papers scenarios benches packaging linux/tests/stock -type f ! -name '*.so' ! -name '*.pyc') pyproject.toml
-# These files take half of the time of the Python tests; `make check` skips them unless they have changed.
-LONG := papers site own_library cluster advise_statements proxy
+# These files take three quarters of the time of the Python tests; `make check` skips them unless they have changed.
+LONG := papers site own_library cluster advise advise_options advise_requests advise_statements cli designs playground \
+	playground_page proxy repeated repetition report_numbers sweep validate_command validate_goals
 # A file that is edited during a check is newer than its stamp.
 begin = @mkdir -p $(@D) && touch $@.new
 passed = @mv $@.new $@
 # The crates with files that are newer than the stamp.
 changed = $(filter-out plait-py,$(sort $(foreach file,$(filter crates/% fuzz/%,$?),$(if $(filter fuzz/%,$(file)),plait-fuzz,$(word 2,$(subst /, ,$(file)))))))
 
-check: $(CHECKED)/rust $(CHECKED)/python ## after a change: formats, lints, types; tests of changed crates, or of Python (90 s)
+check: $(CHECKED)/rust $(CHECKED)/python ## after a change: formats, lints, types; tests of changed crates, or of Python (two minutes)
 
 $(CHECKED)/rust: $(CHECKED_RUST) | $(VENV)/.installed
 	$(begin)
