@@ -4,10 +4,10 @@ import plait
 
 
 class Soonest(plait.Scheduler):
-    """Use a slower path only if what waits for the fastest one would not arrive sooner there."""
+    """Use a slower path only if the fastest one would deliver all unassigned data later."""
 
     def decide(self, _now, connection, paths):
-        """Assign what fits to one path, or wait."""
+        """Assign segments to one path, or wait."""
         usable = [path for path in paths if path.usable]
         unmeasured = [path for path in usable if path.open and path.srtt is None]
         if unmeasured:  # nothing is known of it: send something, to learn
@@ -24,5 +24,5 @@ class Soonest(plait.Scheduler):
         slow = min(open_paths, key=lambda path: path.srtt)
         left = min(connection.unassigned, connection.window_left)
         if fast.srtt * (1 + left / max(fast.cwnd, 1)) < slow.srtt:
-            return plait.Wait()  # in that time the fast path carries everything that is left
+            return plait.Wait()  # in that time the fast path carries all unassigned data
         return plait.Assign(slow.index)

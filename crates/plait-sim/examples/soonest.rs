@@ -1,6 +1,6 @@
 //! A scheduler of one's own, and a run with it: `cargo run --package plait-sim --example soonest -- FILE`.
 //!
-//! It uses a slower path only if what waits for the fastest one would not arrive sooner there. The page
+//! It uses a slower path only if the fastest one would deliver all unassigned data later. The page
 //! `docs/own-scheduler.md` explains the rule and says where it wins and where it loses.
 
 use plait_sched::{Connection, Decision, Path, Scheduler, Time, usable};
@@ -29,7 +29,7 @@ impl Scheduler for Soonest {
         let Some(slow) = usable(paths).filter(|path| path.is_open()).min_by_key(|path| path.srtt) else {
             return Decision::WAIT;
         };
-        // The fast path sends a window per round trip; after so many of them everything that is left has arrived.
+        // Round trips of the fast path until all unassigned data has arrived: a window in each.
         let rounds = 1.0 + left as f64 / f64::from(fast.cwnd.max(1));
         if fast.srtt.as_secs_f64() * rounds < slow.srtt.as_secs_f64() {
             return Decision::WAIT;
