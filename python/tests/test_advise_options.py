@@ -46,6 +46,37 @@ def test_commands_are_one_line_each_at_any_width(width: int, traffic: str) -> No
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize(("traffic", "more"), [("bulk", True), ("file:3MB", False)])
+def test_no_scheduler_gains_more_than_the_bound_leaves(traffic: str, *, more: bool) -> None:
+    setting = Setting(
+        paths=(parse_path(DSL), parse_path(LTE)),
+        traffic=parse_traffic(traffic),
+        protocol="mptcp",
+        receive_buffer=4_000_000,
+    )
+    with TrialRunner(setting.paths, seed=1) as runner:
+        (variation, *_) = runner.variations
+        cells = [Cell(setting, Candidate((0, 1), one), variation, 10 * 10**9) for one in FEW]
+        outcomes = runner.run(cells)
+    for one in outcomes:
+        assert one.room is not None
+        best = max(outcomes, key=lambda other: other.score if more else -other.score).score
+        gain = best / one.score - 1 if more else 1 - best / one.score
+        assert gain * 100 <= one.room + 1e-9
+        # The same bound for all.
+        bound = one.score * (1 + one.room / 100) if more else one.score * (1 - one.room / 100)
+        first = outcomes[0]
+        assert bound == pytest.approx(first.score * (1 + (first.room or 0) / 100 * (1 if more else -1)))
+
+
+def test_an_advice_near_the_bound_says_so() -> None:
+    advice = advise([DSL, "lte 4Mbit 30ms"], "file:3MB", schedulers=FEW, events=EVENTS)
+    (said,) = (one for one in advice.document()["statements"] if one["kind"] == "bound")
+    assert advice.choice is not None
+    assert f"% over {advice.choice.best.label} here" in said["text"]
+    assert complaints(advice.document()) == []
+
+
 def test_rows_of_the_same_figures_are_one() -> None:
     advice = advise(
         [DSL, LTE], receive_buffer="4MB", schedulers=["round-robin", "lowest-rtt", "ecf"], events=EVENTS

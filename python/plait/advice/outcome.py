@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from plait.advice.traffic import Traffic
+from plait.results.benefit import against_bound
 from plait.results.metrics import Spread
 from plait.results.result import Result
 from plait.scenarios.units import NANOSECONDS, duration_ns
 
+BOUNDED = {"goodput": "goodput_bps", "time": "completion_time_s"}
+"""Scores with a bound (`plait.bound`), and its metric."""
 LEAST = 1e-6
 """Replacement for zero, so that ratios stay finite: this share of all rates, or of the largest
 time."""
@@ -26,8 +29,9 @@ class Outcome:
     file's time in s. `whole` is False if a file or download did not arrive in time, or if blocks or
     responses are missing at the end. `overhead` is packets sent per packet delivered. `samples` is
     the number of blocks or responses that count, 0 for other traffic. `shares` are the paths'
-    shares of the packets. Goodput and overhead cover all flows; the other figures are those of the
-    scenario's own connection.
+    shares of the packets. `room` is the most that any scheduler can gain over this run, in percent,
+    by the tightest bound of the scenario; None without one. Goodput and overhead cover all flows;
+    the other figures are those of the scenario's own connection.
     """
 
     score: float
@@ -39,6 +43,7 @@ class Outcome:
     samples: int
     events: int
     shares: tuple[float, ...] = ()
+    room: float | None = None
 
 
 def outcome_of(result: Result, traffic: Traffic, duration_ns: int, capacity_bps: float) -> Outcome:
@@ -57,7 +62,17 @@ def outcome_of(result: Result, traffic: Traffic, duration_ns: int, capacity_bps:
         samples=_samples(result, traffic),
         events=metrics["events"],
         shares=_shares([path["packets_sent"] for path in result.paths]),
+        room=_room(result, traffic),
     )
+
+
+def _room(result: Result, traffic: Traffic) -> float | None:
+    above = against_bound(result).get(BOUNDED.get(traffic.metric, ""))
+    if above is None or above <= -100:
+        return None
+    # For goodput the bound is above the run; for a time, the bound is below it.
+    ratio = 1 / (1 + above / 100)
+    return (ratio - 1 if traffic.more_is_better else 1 - ratio) * 100
 
 
 def _shares(sent: Sequence[int]) -> tuple[float, ...]:

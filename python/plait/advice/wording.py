@@ -6,6 +6,7 @@ document and with runs of its own.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from plait.advice import numbers
@@ -19,6 +20,8 @@ from plait.statistics.estimate import Estimate, surely_more_than
 ADDS_NOTHING = 2.0
 """Percent. A path that adds less can be left out."""
 NEARLY_ALL = 0.9
+NEAR_BOUND = 25.0
+"""Percent: if any scheduler can gain at most this much over the best one, the advice says so."""
 DEARER = 1.2
 """Ratio of packet delays from which on a sentence about goodput mentions them."""
 LATE_BEGINNING = 2.0
@@ -77,7 +80,7 @@ def expectation(advice: Findings) -> list[Statement]:
         if traffic.more_is_better and best.delay_ms > DEARER * single.delay_ms:
             text = f"The price: a packet delay of {_delay(best)} instead of {_delay(single)} (p95)."
             said.append(Statement("price", text))
-    return [*said, *_certain(advice), *_beginning(advice), *_metered(advice)]
+    return [*said, *_certain(advice), *_room(best), *_beginning(advice), *_metered(advice)]
 
 
 def value(traffic: Traffic, score: float) -> str:
@@ -262,6 +265,15 @@ def _certain(advice: Findings) -> list[Statement]:
         word += ", if losses are as said" if advice.capped else ", if links are as said"
     gains = f"the gain is {'at least' if more else 'less than'} {WORTH_PERCENT:.0f} %"
     return [Statement("certain-gain", f"{word}: {gains} in {holds} of {count} variations.")]
+
+
+def _room(best: Standing) -> list[Statement]:
+    """Tell that no scheduler is much better, if a bound proves it."""
+    if best.room is None or best.room > NEAR_BOUND:
+        return []
+    least = max(math.ceil(best.room), 0)
+    text = f"No scheduler can gain more than {least} % over {best.label} here, in the median (plait bound)."
+    return [Statement("bound", text)]
 
 
 def _beginning(advice: Findings) -> list[Statement]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from plait.validate.reading import Document, standing
+from plait.validate.reading import Document, group, standing
 
 MOSTLY, NEARLY = 0.75, 0.9
 CHANCE = 0.05
@@ -29,7 +29,7 @@ def _word(word: str, holds: int, count: int) -> Iterator[str]:
         yield f"{word} of {holds} in {count}"
 
 
-def certain_gain(text: str, document: Document) -> Iterator[str]:
+def _certain_gain(text: str, document: Document) -> Iterator[str]:
     """Check the number of variations with the gain, and the word for it."""
     found = re.match(
         r"([A-Z][a-z ]+?)(?:,.*)?: the gain is (at least|less than) 10 % in (\d+) of (\d+) var", text
@@ -40,3 +40,19 @@ def certain_gain(text: str, document: Document) -> Iterator[str]:
     if (int(found[3]), int(found[4])) != (holds, count):
         yield f"it is in {holds} of {count}"
     yield from _word(found[1].lower(), holds, count)
+
+
+def _bound(text: str, document: Document) -> Iterator[str]:
+    """Check the most that a scheduler can gain, rounded up."""
+    label = group(r"% over (\S+) here", text)
+    room = standing(document, label)["bound_gain_percent"]
+    said = int(group(r"more than (\d+) %", text))
+    if not said - 1 < max(room, 0.0) <= said:
+        yield f"the bound leaves {room} %"
+
+
+CERTAINTY: dict[str, Callable[[str, Document], Iterator[str]]] = {
+    "certain-gain": _certain_gain,
+    "bound": _bound,
+}
+"""The checks, by kind of sentence."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from plait.validate.certainty import MOSTLY, certain_gain
+from plait.validate.certainty import CERTAINTY, MOSTLY
 from plait.validate.practice import PRACTICE
 from plait.validate.reading import (
     AMOUNT,
@@ -378,7 +378,7 @@ CHECKS: dict[str, Callable[[str, Document], Iterator[str]]] = {
     "expect": _expect,
     "together": _together,
     "beginning": _beginning,
-    "certain-gain": certain_gain,
+    **CERTAINTY,
     "capped": _capped,
     "measure": _measure,
     "place": _place,
