@@ -46,11 +46,14 @@ def test_commands_are_one_line_each_at_any_width(width: int, traffic: str) -> No
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize(("traffic", "more"), [("bulk", True), ("file:3MB", False)])
-def test_no_scheduler_gains_more_than_the_bound_leaves(traffic: str, *, more: bool) -> None:
+@pytest.mark.parametrize(
+    ("traffic", "metric", "more"),
+    [("bulk", "goodput", True), ("file:3MB", "time", False), ("blocks:1Mbit", "mean", False)],
+)
+def test_no_scheduler_gains_more_than_the_bound_leaves(traffic: str, metric: str, *, more: bool) -> None:
     setting = Setting(
         paths=(parse_path(DSL), parse_path(LTE)),
-        traffic=parse_traffic(traffic),
+        traffic=parse_traffic(traffic, metric),
         protocol="mptcp",
         receive_buffer=4_000_000,
     )

@@ -14,8 +14,6 @@ from plait.results.metrics import Spread
 from plait.results.result import Result
 from plait.scenarios.units import NANOSECONDS, duration_ns
 
-BOUNDED = {"goodput": "goodput_bps", "time": "completion_time_s"}
-"""Scores with a bound (`plait.bound`), and its metric."""
 LEAST = 1e-6
 """Replacement for zero, so that ratios stay finite: this share of all rates, or of the largest
 time."""
@@ -67,10 +65,10 @@ def outcome_of(result: Result, traffic: Traffic, duration_ns: int, capacity_bps:
 
 
 def _room(result: Result, traffic: Traffic) -> float | None:
-    above = against_bound(result).get(BOUNDED.get(traffic.metric, ""))
+    above = against_bound(result).get(traffic.column)
     if above is None or above <= -100:
         return None
-    # For goodput the bound is above the run; for a time, the bound is below it.
+    # For goodput the bound is above the run; for a time or a delay, the bound is below it.
     ratio = 1 / (1 + above / 100)
     return (ratio - 1 if traffic.more_is_better else 1 - ratio) * 100
 
