@@ -300,3 +300,16 @@ def test_given_traces_replace_changed_ones(made: Path, tmp_path: Path) -> None:
     found.trace(str(tmp_path / "lte.trace"), None)
     found.trace(str(tmp_path / "north" / "lte.trace"), None, rivals=True)
     assert [found.packed[at] for at in found.traces.values()] == [b"1\n", b"2\n"]
+
+
+def test_files_of_steps_are_packed_as_recorded_links_are(command: Command, tmp_path: Path) -> None:
+    steps = tmp_path / "rates.txt"
+    steps.write_text("100ms 5Mbit\n200ms 2Mbit\n")
+    links = LINKS.replace('rtt = "60ms"', 'rtt = "60ms"\nrate_steps = "rates.txt"')
+    (tmp_path / "links.toml").write_text(links)
+    (tmp_path / "plan.toml").write_text('scenario = "links.toml"\nschedulers = ["lowest-rtt"]\nseeds = 2\n')
+    assert command("sweep", "plan.toml").returncode == 0
+    bundle(tmp_path / "results" / "plan", tmp_path / "out.zip", [steps])
+    steps.unlink()
+    done = rerun(tmp_path / "out.zip", tmp_path / "again")
+    assert (done.runs, done.different) == (2, [])

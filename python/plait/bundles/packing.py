@@ -17,6 +17,7 @@ from plait.bundles.archive import METRICS, README, RESULTS, SCHEDULERS, TRACES, 
 from plait.recordings import RECORDING
 from plait.results.recorded import ORIGIN, holds_results, read_origins, read_results
 from plait.results.result import Result
+from plait.scenarios.files import named_files
 from plait.scenarios.own import LIBRARIES, PYTHON
 from plait.support.files import free_name
 from plait.support.machine import plait_version
@@ -143,7 +144,7 @@ def _of_results(folder: Path, found: _Files) -> dict[str, Any]:
             raise ScenarioError(message)
         if result.own_scheduler is not None:
             found.scheduler(result.scheduler, str(result.own_scheduler["sha256"]), _own_files(result))
-        traces |= dict.fromkeys(trace_names(json.loads(result.scenario_json)))
+        traces |= dict.fromkeys(named_files(json.loads(result.scenario_json)))
     files = [Path(name).name for name in traces]
     for name, file in zip(traces, files, strict=True):
         found.trace(name, None, rivals=files.count(file) > 1)
@@ -191,19 +192,6 @@ def _about(
         "seeds": seeds,
         "labels": labels,
     }
-
-
-def trace_names(value: Any) -> Iterator[str]:
-    """Yield the files of recorded links in a scenario's table."""
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            if key == "trace" and isinstance(inner, str):
-                yield inner
-            else:
-                yield from trace_names(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from trace_names(inner)
 
 
 def _own_files(result: Result) -> Iterator[tuple[str, bytes]]:

@@ -22,6 +22,7 @@ from plait.results.recorded import RESULT, SCENARIO, read_parquet, read_result
 from plait.results.result import TABLES, Result
 from plait.results.writing import write_result
 from plait.runs.run import Task, run_tasks
+from plait.scenarios.files import FILE_KEYS
 from plait.scenarios.own import Own
 from plait.scenarios.scenario import from_table
 from plait.support.files import make_folder
@@ -222,7 +223,7 @@ def _renamed(value: Any, name: str, new: str) -> Any:
     """Return a scenario's table with another name of a trace."""
     if isinstance(value, Mapping):
         return {
-            key: new if key == "trace" and inner == name else _renamed(inner, name, new)
+            key: new if key in FILE_KEYS and inner == name else _renamed(inner, name, new)
             for key, inner in value.items()
         }
     return [_renamed(inner, name, new) for inner in value] if isinstance(value, list) else value

@@ -23,15 +23,14 @@ from plait.playground import simulator
 from plait.playground.presets import presets
 from plait.reports.page import embedded
 from plait.results.result import verdicts
+from plait.scenarios.files import FILE_KEYS
 from plait.scenarios.scenario import load
 from plait.scenarios.scheduler import called, schedulers
 
 SCRIPTS = ("scale", "state", "simulator", "canvas", "space_time", "charts", "words", "controls", "main")
 """The scripts in an order in which none imports a later one."""
 DIRECTIONS = ("forward", "backward")
-FILES = {"trace": "a rate"} | {
-    f"{key}_steps": "a list of steps" for key in ("rate", "delay", "loss", "queue")
-}
+FILES = {key: "a rate" if key == "trace" else "a list of steps" for key in FILE_KEYS}
 """Keys of paths and links that may name a file, and their values without one."""
 
 

@@ -36,6 +36,7 @@ import polars as pl
 from plait import _core
 from plait._core import ScenarioError
 from plait.scenarios.changes import change
+from plait.scenarios.files import FILE_KEYS, named_files
 from plait.scenarios.own import Own
 from plait.scenarios.parameters import plain_value
 from plait.scenarios.repetition import BOUNDS, perturbed
@@ -302,14 +303,10 @@ class Plan:
                 raise ScenarioError(message) from error
 
     def _traces(self) -> set[str]:
-        """Return the files of recorded links that the scenarios name."""
-        changing = {key: value for key, value in self.set.items() if key.split(".")[-1] == "trace"}
-        filled = {
-            str(fill(template, self.values(point)))
-            for template in changing.values()
-            for point in range(self.points)
-        }
-        return filled | set(_trace_names(self.table))
+        """Return the files of recorded links and steps that the scenarios name."""
+        changing = [value for key, value in self.set.items() if key.split(".")[-1] in FILE_KEYS]
+        filled = (fill(template, self.values(point)) for template in changing for point in range(self.points))
+        return {name for name in filled if isinstance(name, str)} | set(named_files(self.table))
 
 
 def _check_keys(table: Mapping[str, Any], origin: str) -> None:
@@ -381,18 +378,6 @@ def _kind(values: Sequence[axes.Value]) -> Any:
     if isinstance(values[0], str):
         return pl.String
     return pl.Int64 if all(isinstance(value, int) for value in values) else pl.Float64
-
-
-def _trace_names(value: Any) -> Iterator[str]:
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            if key == "trace" and isinstance(inner, str):
-                yield inner
-            else:
-                yield from _trace_names(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _trace_names(inner)
 
 
 def _sha256(data: str | bytes) -> str:
