@@ -57,7 +57,7 @@ def test_a_trace_runs_from_a_file_and_from_python(call: Path, monkeypatch: pytes
 def test_schedulers_are_compared_with_a_trace(call: Path, command: Command) -> None:
     done = command("compare", call.name, "--schedulers", "lowest-rtt,round-robin")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "block delay" in done.stdout
+    assert "mean delay of a block (ms)" in done.stdout
     done = command("bound", call.name)
     assert done.stdout.startswith("no bound: ")
 

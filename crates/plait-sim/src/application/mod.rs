@@ -68,8 +68,7 @@ pub(crate) enum ApplicationEvent {
         /// Its deadline, relative to now.
         deadline: Option<Duration>,
     },
-    /// The block of this number, counted from 0, arrived wholly. Only blocks of [`BlockOrder::Any`]
-    /// are reported.
+    /// The block of this number, counted from 0, arrived wholly; only for [`BlockOrder::Any`].
     BlockArrived(u64),
     /// A request was written, and will have a response.
     Requested {

@@ -36,6 +36,8 @@ pub struct WriteTrace {
     pub file: String,
     /// The writes, at least one. Times never decrease.
     pub writes: Arc<[TracedWrite]>,
+    /// Payload bytes of all writes.
+    pub bytes: u64,
     /// The time at which the trace begins.
     pub start: Duration,
     /// The period after which the trace begins again; it is later than the last write.
@@ -95,8 +97,10 @@ impl Description for WriteTrace {
             ScenarioError::Trace { line: None, rule, .. } => item.wrong(rule),
             other => other,
         })?;
-        let repeat = reader.take("repeat").map(|item| period(&item, &writes)).transpose()?;
-        Ok(Self { file, writes: writes.into(), start, repeat })
+        let bytes = writes.iter().map(|write| write.bytes).sum();
+        let last = writes.last().map_or(Duration::ZERO, |write| write.at);
+        let repeat = reader.take("repeat").map(|item| period(&item, bytes, last)).transpose()?;
+        Ok(Self { file, writes: writes.into(), bytes, start, repeat })
     }
 
     fn write(&self, table: &mut Value) {
@@ -132,24 +136,18 @@ impl Description for WriteTrace {
     }
 
     fn is_complete(&self, delivered: u64, _answered: u64) -> bool {
-        self.repeat.is_none() && delivered == total(&self.writes)
+        self.repeat.is_none() && delivered == self.bytes
     }
 }
 
-/// Payload bytes of all writes.
-fn total(writes: &[TracedWrite]) -> u64 {
-    writes.iter().map(|write| write.bytes).sum()
-}
-
-/// Reads the period of a trace.
-fn period(item: &Item<'_>, writes: &[TracedWrite]) -> Result<Duration, ScenarioError> {
+/// Reads the period of a trace of this size, whose last write is at `last`.
+fn period(item: &Item<'_>, bytes: u64, last: Duration) -> Result<Duration, ScenarioError> {
     let period = item.duration(Duration::from_nanos(1)..=MAX_DURATION)?;
-    let last = writes.last().map_or(Duration::ZERO, |write| write.at);
     if period <= last {
         return Err(item.wrong(format!("must be later than the last write, at {}", text::duration(last))));
     }
     // Numbers of bytes must not overflow in the longest run.
-    if u128::from(total(writes)) * 8_000_000_000 > u128::from(MAX_RATE) * u128::from(period.as_nanos()) {
+    if u128::from(bytes) * 8_000_000_000 > u128::from(MAX_RATE) * u128::from(period.as_nanos()) {
         return Err(item.wrong(format!("the mean rate is more than {}", text::rate(MAX_RATE))));
     }
     Ok(period)

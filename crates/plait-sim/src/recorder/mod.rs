@@ -344,6 +344,11 @@ impl Observer for Recorder {
         self.decisions.is_some()
     }
 
+    #[inline]
+    fn reason(&mut self) -> Option<&mut String> {
+        self.decisions.as_mut().map(DecisionLog::reason)
+    }
+
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn arrived(&mut self, now: Time, path: PathId, segment: u64, bytes: u32) {
         self.segment_arrived(now, segment);

@@ -54,6 +54,11 @@ impl<O: Observer> Observer for Sending<'_, O> {
         self.0.hears_decisions()
     }
 
+    #[inline]
+    fn reason(&mut self) -> Option<&mut String> {
+        self.0.reason()
+    }
+
     fn path_state(&mut self, now: Time, path: PathId, state: PathState) {
         self.0.path_state(now, path, state);
     }

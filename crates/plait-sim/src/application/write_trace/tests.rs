@@ -29,9 +29,10 @@ impl ConnectionWriter for Writes {
 }
 
 fn trace(text: &str, start: u64, repeat: Option<u64>) -> WriteTrace {
-    let writes = parse("writes.csv", text.as_bytes()).expect(text).into();
+    let writes: Arc<[TracedWrite]> = parse("writes.csv", text.as_bytes()).expect(text).into();
+    let bytes = writes.iter().map(|write| write.bytes).sum();
     let repeat = repeat.map(Duration::from_millis);
-    WriteTrace { file: "writes.csv".to_owned(), writes, start: Duration::from_millis(start), repeat }
+    WriteTrace { file: "writes.csv".to_owned(), writes, bytes, start: Duration::from_millis(start), repeat }
 }
 
 /// The first wakeups of a trace.

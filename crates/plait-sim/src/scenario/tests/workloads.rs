@@ -96,6 +96,7 @@ fn a_trace_of_writes_is_a_file_beside_the_scenario() {
     let trace = application::WriteTrace {
         file: "writes.csv".to_owned(),
         writes: [write].into(),
+        bytes: 1200,
         start: Duration::from_secs(1),
         repeat: Some(Duration::from_secs(2)),
     };

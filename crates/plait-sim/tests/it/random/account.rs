@@ -201,8 +201,7 @@ fn check_trace(trace: &WriteTrace, scenario: &Scenario, result: &RunResult) -> R
     let writes = traced(trace, end);
     let bytes = writes.iter().map(|(_, write)| write.bytes).sum();
     let Metrics { messages_in_time, messages_late, completion_time_s, delivered_bytes, .. } = result.metrics;
-    let whole = trace.repeat.is_none()
-        && delivered_bytes == trace.writes.iter().map(|write| write.bytes).sum::<u64>();
+    let whole = trace.repeat.is_none() && delivered_bytes == trace.bytes;
     ensure(completion_time_s.is_some() == whole, || format!("{completion_time_s:?}, complete: {whole}"))?;
     ensure(result.metrics.block_delay_ms.is_some() || delivered_bytes < bytes || bytes == 0, || {
         "no delays".to_owned()
