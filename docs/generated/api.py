@@ -19,7 +19,7 @@ GROUPS = {
     "Running": ("run", "compare", "repeat", "load", "Result", "Comparison", "Repeated"),
     "Scenarios": (
         "Scenario", "Transport", "Path", "Direction", "Link",
-        "Bulk", "File", "ConstantRate", "OnOff", "RequestResponse",
+        "Bulk", "File", "ConstantRate", "OnOff", "RequestResponse", "WriteTrace",
         "TcpFlow", "MultipathFlow", "ConstantRateFlow", "OnOffFlow",
     ),
     "Schedulers": (

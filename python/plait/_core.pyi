@@ -228,10 +228,12 @@ class Wait:
     """Assign nothing now.
 
     The transport asks again at the next event, or at the time `until` (seconds) at the latest.
+    `plait explain` and `Result.decisions` show the `reason`.
     """
 
     until: float | None
-    def __new__(cls, until: float | None = None) -> Wait: ...
+    reason: str | None
+    def __new__(cls, until: float | None = None, *, reason: str | None = None) -> Wait: ...
 
 _Decision: TypeAlias = Assign | Reinject | Recall | Limit | Penalize | Defer | Wait
 

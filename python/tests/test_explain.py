@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import struct
 import sys
 from pathlib import Path
@@ -145,6 +146,50 @@ def test_a_backup_and_a_suspected_path_are_said_to_be_unavailable(command: Comma
         for path in decision["paths"]
     }
     assert verdicts == {"failed", "chosen", "congestion-window"}
+
+
+class Patient(plait.Scheduler):
+    """Waits with a reason that names a path."""
+
+    def decide(
+        self, now: float, _connection: plait.Connection, paths: list[plait.PathFacts]
+    ) -> plait.Assign | plait.Wait:
+        if now < 1:
+            return plait.Wait(until=1, reason="{1} is not needed before 1 s")
+        return plait.Assign(0) if paths[0].open else plait.Wait()
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "words"),
+    [
+        ("blest", r"f is wifi, s is lte; λ X = [\d.]+ · [\d.]+ = [\d.]+ [≤>] M − 1 − x_s = "),
+        ("ecf", r"f is wifi, s is lte; n r_f = (inf|[\d.]+) ms [<≥] "),
+        ("daps", r"f is wifi; η = ⌊r_s/r_f⌋ = \d+ for lte; plan: \d+ on "),
+    ],
+)
+def test_the_quantities_of_a_rule_are_the_reason(
+    command: Command, tmp_path: Path, scheduler: str, words: str
+) -> None:
+    (tmp_path / "two.toml").write_text(BACKUP.replace("backup = true", ""))
+    done = explained(command, "two.toml", "--scheduler", scheduler, "--at", "2s", "--count", "200")
+    reasons = [one["reason"] for one in done["decisions"] if one["reason"] is not None]
+    assert reasons
+    assert any(re.match(words, reason) for reason in reasons), reasons
+    text = command("explain", "two.toml", "--scheduler", scheduler, "--at", "2s", "--count", "200")
+    assert "rule: f is wifi" in text.stdout
+
+
+def test_a_scheduler_of_ones_own_says_why_it_waits(
+    backup_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = look_up(plait.load(backup_file), Question(at=0), scheduler=Patient)
+    document = answer.document()
+    assert document["decisions"][0]["reason"] == "lte is not needed before 1 s"
+    assert "rule: lte is not needed before 1 s" in printed(document, 80, monkeypatch)
+    assert answer.result.decisions["reason"][0] == "{1} is not needed before 1 s"
+    assert answer.result.decisions["reason"][-1] is None
+    assert plait.Wait().reason is None
+    assert repr(plait.Wait(2, reason="late")) == 'Wait(until=2, reason="late")'
 
 
 @pytest.mark.parametrize("width", [80, 110, 160])

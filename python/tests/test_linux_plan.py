@@ -218,6 +218,13 @@ def test_a_flow_has_the_congestion_control_that_it_names() -> None:
         refusals.check(read)
 
 
+def test_a_trace_of_writes_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "writes.csv").write_text("time_s,bytes\n0,1\n")
+    table = scenario(workload={"kind": "trace", "file": str(tmp_path / "writes.csv")})
+    with pytest.raises(_core.ScenarioError, match=r'workload.kind = "trace"'):
+        make_plan(job(table))
+
+
 def test_a_trace_is_refused(tmp_path: Path) -> None:
     (tmp_path / "one.trace").write_text("1\n2\n3\n")
     table = scenario(**with_path(trace=str(tmp_path / "one.trace")))

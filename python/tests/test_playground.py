@@ -126,6 +126,15 @@ def test_a_scenario_with_another_file_is_refused(
         pages.opened_page(scenario_file, ["daps", "lowest-rtt"])
 
 
+def test_a_trace_of_writes_is_another_file(scenario_file: Path) -> None:
+    scenario_file.with_name("other").write_text("time_s,bytes\n0,1\n", encoding="utf-8")
+    text = 'workload = { kind = "trace", file = "other" }\n[[path]]\nrate = "1Mbit"\nrtt = "20ms"\n'
+    scenario_file.write_text(text, encoding="utf-8")
+    message = 'workload.file = "other": a page in a browser reads no files; expected another kind of traffic'
+    with pytest.raises(plait.ScenarioError, match=re.escape(message)):
+        pages.opened_page(scenario_file, ["daps", "lowest-rtt"])
+
+
 def test_a_library_of_another_content_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 

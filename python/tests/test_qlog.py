@@ -73,6 +73,8 @@ def test_events_are_the_frames(
             row[key] = None if row[key] is None else names[row[key]]
         for key in ("unassigned", "send_buffer_left"):
             row[key] = None if row[key] > ENDLESS else row[key]
+        for number, name in enumerate(names):
+            row["reason"] = row["reason"] and row["reason"].replace(f"{{{number}}}", name)
         paths = data.pop("paths")
         assert {**data.pop("connection"), **data} == row
         for path in paths:

@@ -226,7 +226,7 @@ impl<'a> Replay<'a> {
             let reason = format!("{} bytes are not {} blocks of {block}", progress.bytes, self.blocks);
             return Err(ObservationError::mismatch(WRITES, record, reason));
         }
-        self.main.recorder.block_written(self.now);
+        self.main.recorder.block_written(self.now, block, self.scenario.workload.deadline());
         Ok(())
     }
 

@@ -170,25 +170,27 @@ impl Defer {
 pub(crate) struct Wait {
     /// Latest time of the next call, in seconds from the start; None: at the next event.
     pub(crate) until: Option<f64>,
+    /// The reason, for the log of decisions.
+    pub(crate) reason: Option<String>,
 }
 
 #[pymethods]
 impl Wait {
     #[new]
-    #[pyo3(signature = (until = None))]
-    fn new(until: Option<f64>) -> PyResult<Self> {
+    #[pyo3(signature = (until = None, *, reason = None))]
+    fn new(until: Option<f64>, reason: Option<String>) -> PyResult<Self> {
         match until {
             Some(seconds) if seconds.is_nan() => Err(PyValueError::new_err(
                 "plait.Wait: until: expected seconds from the start of the run, or None, got nan",
             )),
-            _ => Ok(Self { until }),
+            _ => Ok(Self { until, reason }),
         }
     }
 
     fn __repr__(&self) -> String {
-        match self.until {
-            Some(until) => format!("Wait(until={until})"),
-            None => "Wait()".to_owned(),
-        }
+        let until = self.until.map(|until| format!("until={until}"));
+        let reason = self.reason.as_ref().map(|reason| format!("reason={reason:?}"));
+        let given: Vec<String> = until.into_iter().chain(reason).collect();
+        format!("Wait({})", given.join(", "))
     }
 }

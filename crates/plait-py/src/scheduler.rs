@@ -7,6 +7,7 @@ use plait_sched::conformance::{self, Options};
 use plait_sched::{self as sched, Capabilities, Decision, Interest, PathId, Time};
 use pyo3::exceptions::{PyNotImplementedError, PyTypeError};
 use pyo3::prelude::*;
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Adds this file's class and function.
@@ -106,14 +107,36 @@ impl PythonScheduler {
         now: Time,
         connection: &sched::Connection,
         paths: &[sched::Path],
+        reason: Option<&mut dyn fmt::Write>,
     ) -> PyResult<Decision> {
         let arguments = (now.as_secs_f64(), Connection::from(connection), self.views(connection, paths));
         let object = self.object.bind(py);
         let answer = object.call_method1("decide", arguments)?;
+        if let (Some(reason), Ok(wait)) = (reason, answer.cast::<Wait>()) {
+            // Writing to a text in memory cannot fail.
+            let _ = reason.write_str(wait.get().reason.as_deref().unwrap_or_default());
+        }
         decision(&answer).map_err(|expected| {
             let kind =
                 object.get_type().name().map_or_else(|_| "scheduler".to_owned(), |name| name.to_string());
             RunError::new_err(format!("{kind}.{expected}"))
+        })
+    }
+
+    fn ask(
+        &self,
+        now: Time,
+        connection: &sched::Connection,
+        paths: &[sched::Path],
+        reason: Option<&mut dyn fmt::Write>,
+    ) -> Decision {
+        if self.has_raised() {
+            return Decision::WAIT;
+        }
+        let asked = Python::attach(|py| self.call(py, now, connection, paths, reason));
+        asked.unwrap_or_else(|error| {
+            self.keep(error);
+            Decision::WAIT
         })
     }
 
@@ -164,13 +187,17 @@ fn decision(answer: &Bound<'_, PyAny>) -> Result<Decision, String> {
 
 impl sched::Scheduler for PythonScheduler {
     fn decide(&mut self, now: Time, connection: &sched::Connection, paths: &[sched::Path]) -> Decision {
-        if self.has_raised() {
-            return Decision::WAIT;
-        }
-        Python::attach(|py| self.call(py, now, connection, paths)).unwrap_or_else(|error| {
-            self.keep(error);
-            Decision::WAIT
-        })
+        self.ask(now, connection, paths, None)
+    }
+
+    fn decide_with_reason(
+        &mut self,
+        now: Time,
+        connection: &sched::Connection,
+        paths: &[sched::Path],
+        reason: &mut dyn fmt::Write,
+    ) -> Decision {
+        self.ask(now, connection, paths, Some(reason))
     }
 
     fn on_event(&mut self, event: &sched::Event, connection: &sched::Connection, paths: &[sched::Path]) {

@@ -142,6 +142,7 @@ fn unless_unset(values: Vec<u32>) -> ArrayRef {
 /// One row per decision.
 pub(crate) fn decisions(frame: DecisionFrame) -> PyResult<ArrowTable> {
     let names = frame.decision.iter().map(|&kind| DECISION_NAMES[usize::from(kind)]);
+    let reasons = frame.reason.iter().map(|reason| (!reason.is_empty()).then_some(reason));
     let segments = frame.segments.into_iter().map(|segments| segments.filter(|&limit| limit != u32::MAX));
     table(vec![
         ("time_ns", Arc::new(Int64Array::from(frame.time))),
@@ -156,6 +157,7 @@ pub(crate) fn decisions(frame: DecisionFrame) -> PyResult<ArrowTable> {
         ("send_buffer_left", Arc::new(UInt64Array::from(frame.send_buffer_left))),
         ("oldest_unacked", Arc::new(UInt64Array::from(frame.oldest_unacked))),
         ("oldest_unacked_path", Arc::new(UInt8Array::from(frame.oldest_unacked_path))),
+        ("reason", Arc::new(reasons.collect::<StringArray>())),
     ])
 }
 

@@ -40,6 +40,21 @@ impl<S> Watched<S> {
         Self { scheduler, sends: false, silence: Silence { calls: 0, waits: 0, able: 0 } }
     }
 
+    /// Counts a decision.
+    fn count(&mut self, decision: &Decision, connection: &Connection, paths: &[Path]) {
+        if self.sends {
+            return;
+        }
+        self.silence.calls += 1;
+        match decision {
+            Decision::Assign { .. } | Decision::Reinject { .. } => self.sends = true,
+            Decision::Wait { .. } => self.silence.waits += 1,
+            _ => {}
+        }
+        let able = connection.sendable() > 0 && usable(paths).any(Path::is_open);
+        self.silence.able += u64::from(able);
+    }
+
     /// Returns the calls of a scheduler that could have sent and never did.
     pub(crate) fn silence(&self) -> Option<Silence> {
         (!self.sends && self.silence.able > 0).then_some(self.silence)
@@ -49,16 +64,19 @@ impl<S> Watched<S> {
 impl<S: Scheduler> Scheduler for Watched<S> {
     fn decide(&mut self, now: Time, connection: &Connection, paths: &[Path]) -> Decision {
         let decision = self.scheduler.decide(now, connection, paths);
-        if !self.sends {
-            self.silence.calls += 1;
-            match decision {
-                Decision::Assign { .. } | Decision::Reinject { .. } => self.sends = true,
-                Decision::Wait { .. } => self.silence.waits += 1,
-                _ => {}
-            }
-            let able = connection.sendable() > 0 && usable(paths).any(Path::is_open);
-            self.silence.able += u64::from(able);
-        }
+        self.count(&decision, connection, paths);
+        decision
+    }
+
+    fn decide_with_reason(
+        &mut self,
+        now: Time,
+        connection: &Connection,
+        paths: &[Path],
+        reason: &mut dyn fmt::Write,
+    ) -> Decision {
+        let decision = self.scheduler.decide_with_reason(now, connection, paths, reason);
+        self.count(&decision, connection, paths);
         decision
     }
 

@@ -1,5 +1,7 @@
 //! Decisions of a scheduler, and the events reported to it.
 
+use core::fmt;
+
 use crate::time::{Duration, Time};
 use crate::view::PathId;
 
@@ -274,6 +276,20 @@ pub trait Scheduler {
     /// is `Wait` if nothing is left to decide about.
     fn decide(&mut self, now: Time, connection: &crate::Connection, paths: &[crate::Path]) -> Decision;
 
+    /// Decides as [`Scheduler::decide`], and writes the quantities of the rule that led to the
+    /// decision, as one line for people. A path is written as `{0}`: its number in braces. An engine
+    /// that records decisions with their reasons calls this method instead of `decide`. A scheduler
+    /// without reasons writes nothing.
+    fn decide_with_reason(
+        &mut self,
+        now: Time,
+        connection: &crate::Connection,
+        paths: &[crate::Path],
+        _reason: &mut dyn fmt::Write,
+    ) -> Decision {
+        self.decide(now, connection, paths)
+    }
+
     /// Called for every event that [`Scheduler::interest`] covers. The facts already contain the
     /// event.
     fn on_event(&mut self, _event: &Event, _connection: &crate::Connection, _paths: &[crate::Path]) {}
@@ -319,6 +335,16 @@ macro_rules! forward {
                 paths: &[crate::Path],
             ) -> Decision {
                 (**self).decide(now, connection, paths)
+            }
+
+            fn decide_with_reason(
+                &mut self,
+                now: Time,
+                connection: &crate::Connection,
+                paths: &[crate::Path],
+                reason: &mut dyn fmt::Write,
+            ) -> Decision {
+                (**self).decide_with_reason(now, connection, paths, reason)
             }
 
             fn on_event(&mut self, event: &Event, connection: &crate::Connection, paths: &[crate::Path]) {

@@ -50,6 +50,21 @@ macro_rules! builtins {
                 }
             }
 
+            #[inline(never)]
+            fn decide_with_reason(
+                &mut self,
+                now: Time,
+                connection: &Connection,
+                paths: &[Path],
+                reason: &mut dyn fmt::Write,
+            ) -> Decision {
+                match self {
+                    $(Self::$scheduler(scheduler) => {
+                        scheduler.decide_with_reason(now, connection, paths, reason)
+                    })*
+                }
+            }
+
             #[inline]
             fn on_event(&mut self, event: &Event, connection: &Connection, paths: &[Path]) {
                 match self {
@@ -140,6 +155,17 @@ impl Scheduler for Builtin {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn decide(&mut self, now: Time, connection: &Connection, paths: &[Path]) -> Decision {
         self.0.decide(now, connection, paths)
+    }
+
+    #[inline(never)]
+    fn decide_with_reason(
+        &mut self,
+        now: Time,
+        connection: &Connection,
+        paths: &[Path],
+        reason: &mut dyn fmt::Write,
+    ) -> Decision {
+        self.0.decide_with_reason(now, connection, paths, reason)
     }
 
     #[inline]

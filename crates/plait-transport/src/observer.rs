@@ -50,6 +50,11 @@ pub trait Observer {
     fn hears_decisions(&self) -> bool {
         true
     }
+    /// A text for the reason of the next decision
+    /// ([`decide_with_reason`](plait_sched::Scheduler::decide_with_reason)), if the observer wants it.
+    fn reason(&mut self) -> Option<&mut String> {
+        None
+    }
     /// A path changed its state.
     fn path_state(&mut self, _now: Time, _path: PathId, _state: PathState) {}
     /// A segment arrived at the receiver for the first time.

@@ -5,7 +5,7 @@
 
 use crate::decisions::OFFERED;
 use plait_sched::{Duration, SCHEDULERS, Scheduler as _, Value};
-use plait_sim::application::ConnectionEnd;
+use plait_sim::application::{BlockOrder, ConnectionEnd};
 use plait_sim::scenario::{
     CmtSctpOptions, OwnOptions, Protocol, RetransmissionPolicy, Scenario, WindowAccounting,
 };
@@ -102,6 +102,10 @@ fn check_paths(scenario: &Scenario) -> Result<(), Refused> {
     if scenario.workload.client() == ConnectionEnd::Far {
         let why = "the near end alone sends";
         return Err(("workload.kind = \"request-response\"".to_owned(), why.to_owned()));
+    }
+    if scenario.workload.blocks() == Some(BlockOrder::Any) {
+        let why = "the engine writes one stream of one priority; give all writes the same";
+        return Err(("workload.kind = \"trace\"".to_owned(), why.to_owned()));
     }
     match scenario.paths.iter().position(|path| path.backup) {
         Some(index) => Err((format!("path[{index}].backup = true"), "CMT uses all paths".to_owned())),

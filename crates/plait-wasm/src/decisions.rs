@@ -2,7 +2,7 @@
 
 use plait_sim::recorder::frames::{DECISION_NAMES, DecisionFrame, DecisionPaths, NEVER};
 use plait_sim::result::RunResult;
-use plait_sim::scenario::Scenario;
+use plait_sim::scenario::{PathOptions, Scenario};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -56,8 +56,17 @@ fn document(decisions: &DecisionFrame, paths: &DecisionPaths, row: usize, scenar
         "send_buffer_left": limited(decisions.send_buffer_left[row]),
         "oldest_unacked": decisions.oldest_unacked[row],
         "oldest_unacked_path": decisions.oldest_unacked_path[row].map(name),
+        "reason": reason(&decisions.reason[row], scenario),
         "paths": rows.map(|at| facts(paths, at, name(paths.path[at]))).collect::<Vec<_>>(),
     })
+}
+
+/// The reason, with the names of paths.
+fn reason(text: &str, scenario: &Scenario) -> Option<String> {
+    let named = |text: String, (number, path): (usize, &PathOptions)| {
+        text.replace(&format!("{{{number}}}"), &path.name)
+    };
+    (!text.is_empty()).then(|| scenario.paths.iter().enumerate().fold(text.to_owned(), named))
 }
 
 fn facts(paths: &DecisionPaths, at: usize, name: &str) -> Value {

@@ -12,7 +12,7 @@ A bundle is a ZIP archive:
 | `bundle.json` | versions, commands, seeds, and the SHA-256 of every other file |
 | `README.txt` | the same for people, with the command that repeats it |
 | `results/` | the folder of results, or the dataset of a sweep |
-| `schedulers/`, `metrics/`, `traces/` | files of user-defined schedulers and metrics, of recorded links and of steps |
+| `schedulers/`, `metrics/`, `traces/` | schedulers and metrics of the user, files that scenarios name |
 
 | module | content |
 |---|---|

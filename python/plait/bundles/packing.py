@@ -1,4 +1,4 @@
-"""Finds the files of a bundle: results, user-defined schedulers and metrics, and recorded links."""
+"""Finds the files of a bundle: results, own schedulers and metrics, and files of scenarios."""
 
 from __future__ import annotations
 

@@ -41,7 +41,9 @@ def bound(file: Path, changes: tuple[str, ...], as_json: bool) -> None:
         return
     bounds = [Bound(**one) for one in document["bounds"]]
     if not bounds:
-        click.echo("no bound: no data is written, or the workload is random (requests, or on and off times)")
+        click.echo(
+            "no bound: no data is written, or the workload is random (requests, or on and off times) or a trace"
+        )
         return
     rows = [[one.name, *_value(one), one.note] for one in bounds]
     out = console()

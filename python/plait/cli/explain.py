@@ -164,6 +164,8 @@ def _print(document: dict[str, Any]) -> None:
         line(f"{moment_text(decision['time_ns'])}  {_decided(decision)}", "bold")
         _print_paths(decision, output, width)
         line(_connection(decision))
+        if decision["reason"] is not None:
+            line(f"rule: {decision['reason']}")
     line("")
     line(_neighbours(document), "dim")
     line(MEANING, "dim")

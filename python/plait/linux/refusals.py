@@ -74,6 +74,8 @@ def check(scenario: Table) -> None:
     """Raise Refused for the first feature that the linux engine lacks."""
     _check_scheduler(scenario, "scheduler", scenario["scheduler"])
     _check_transport(scenario)
+    if scenario["workload"]["kind"] == "trace":
+        refuse(scenario, "workload.kind", "trace", "it replays no trace of writes; sim and quic do")
     for place, direction in directions(scenario):
         if "trace" in direction:
             refuse(scenario, f"{place}.trace", direction["trace"], "netem has rates, no traces")

@@ -30,8 +30,8 @@ from plait.scenarios.scheduler import called, schedulers
 SCRIPTS = ("scale", "state", "simulator", "canvas", "space_time", "charts", "words", "controls", "main")
 """The scripts in an order in which none imports a later one."""
 DIRECTIONS = ("forward", "backward")
-FILES = {key: "a rate" if key == "trace" else "a list of steps" for key in FILE_KEYS}
-"""Keys of paths and links that may name a file, and their values without one."""
+INSTEAD = {"trace": "a rate", "file": "another kind of traffic"}
+"""Values without a file, by the key that may name one; else a list of steps."""
 
 
 def page(opened: Mapping[str, Any] | None = None) -> str:
@@ -82,13 +82,16 @@ def opened_page(file: Path, names: Sequence[str]) -> str:
 
 def _files(scenario: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Yield the place and the name of each file in a scenario, and the kind of value without one."""
+    places = [("workload.", "", scenario.get("workload", {}))]
     for kind in ("path", "link"):
         for index, one in enumerate(scenario.get(kind, ())):
             named = f" ({one['name']})" if "name" in one else ""
             for direction, table in (("", one), *((f"{key}.", one.get(key, {})) for key in DIRECTIONS)):
-                for key, instead in FILES.items():
-                    if isinstance(table.get(key), str):
-                        yield f"{kind}[{index}].{direction}{key}{named}", table[key], instead
+                places.append((f"{kind}[{index}].{direction}", named, table))
+    for place, named, table in places:
+        for key in FILE_KEYS:
+            if isinstance(table.get(key), str):
+                yield f"{place}{key}{named}", table[key], INSTEAD.get(key, "a list of steps")
 
 
 def known() -> list[dict[str, str]]:

@@ -49,9 +49,10 @@ class Metrics(TypedDict, total=False):
     blocking_ms: delay of a packet from its arrival to its in-order delivery.
     receive_buffer_packets, receive_buffer_bytes: data that waits for in-order delivery; the mean is
         time-weighted.
-    block_delay_ms: delay of a block of constant-rate or on-off traffic, from its writing to the
-        delivery of its last byte.
-    delay_variance_ms: absolute difference of consecutive block delays.
+    block_delay_ms: delay of a block of constant-rate or on-off traffic, or of a message of a trace,
+        from its writing to the delivery of its last byte.
+    delay_variance_ms: absolute difference of the delays of blocks that were delivered one after the
+        other.
     request_latency_ms: latency of a request, from its writing at the client to the delivery of the
         response's last byte there; of requests that ended after the warm-up.
     requests_begun: requests that clients wrote; None for other traffic.

@@ -108,6 +108,7 @@ def _events(decisions: pl.DataFrame, facts: pl.DataFrame, names: list[str]) -> p
             "segments",
             "segment",
             "wait_until_ns",
+            pl.col("reason").str.replace_many([f"{{{number}}}" for number in range(len(names))], names),
             pl.struct(
                 *(_bounded(name) for name in CONNECTION[:-1]), _name("oldest_unacked_path", names)
             ).alias("connection"),

@@ -277,6 +277,8 @@ class Result:
             2⁴⁰.
         oldest_unacked, oldest_unacked_path: the oldest segment in flight, and the path that carries
             it.
+        reason: the quantities of the scheduler's rule, or the `reason` of `Wait`; null without.
+            Paths are written as ``{0}``, with an index into `path_names`.
         """
         return self._frame("decisions", "decisions=True")
 

@@ -85,6 +85,9 @@ class Answer:
             decision[key] = None if decision[key] is None else names[decision[key]]
         for key in ("unassigned", "send_buffer_left"):
             decision[key] = None if decision[key] > ENDLESS else decision[key]
+        if decision["reason"] is not None:
+            for number, name in enumerate(names):
+                decision["reason"] = decision["reason"].replace(f"{{{number}}}", name)
         paths = []
         # A decision of a kernel has no rows of paths that joined later.
         rows = self.result.decision_paths.filter(pl.col("decision") == row).drop("decision")

@@ -32,7 +32,7 @@ class Bound:
 def bound(scenario: AnyScenario) -> list[Bound]:
     """Return the bounds of a scenario, the tightest valid one first.
 
-    The list is empty for requests and for random on times.
+    The list is empty for requests, for random on times and for traces of writes.
 
     Raises:
         ScenarioError: the scenario is not valid.

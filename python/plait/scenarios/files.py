@@ -1,12 +1,12 @@
-"""The files that a scenario names: recorded links and steps."""
+"""The files that a scenario names: recorded links, steps and traces of writes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-FILE_KEYS = ("trace", "rate_steps", "delay_steps", "loss_steps", "queue_steps")
-"""Keys of paths and links whose value, if it is a text, is a file's name."""
+FILE_KEYS = ("trace", "rate_steps", "delay_steps", "loss_steps", "queue_steps", "file")
+"""Keys of paths, links and the workload whose value, if it is a text, is a file's name."""
 
 
 def named_files(value: Any) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from plait.scenarios.keys import keyed
 from plait.scenarios.units import Duration, Rate, Size
 
-__all__ = ["Bulk", "ConstantRate", "File", "OnOff", "RequestResponse"]
+__all__ = ["Bulk", "ConstantRate", "File", "OnOff", "RequestResponse", "WriteTrace"]
 
 
 @keyed('[workload] kind = "bulk"')
@@ -99,6 +99,22 @@ class RequestResponse:
     kind: Literal["request-response"] = field(default="request-response", init=False)
 
 
-Workload = Bulk | File | ConstantRate | OnOff | RequestResponse
+@keyed('[workload] kind = "trace"')
+@dataclass(frozen=True, kw_only=True)
+class WriteTrace:
+    """The application writes messages at the times of `file`, a table in CSV.
+
+    Its columns are `time_s` and `bytes`, and perhaps `stream`, `priority` and `deadline_ms`. Times
+    count from `start`. The trace begins again after `repeat`; without it, the run ends when all
+    messages have arrived. The delay of each message is measured as that of a block.
+    """
+
+    file: str
+    start: Duration | None = None
+    repeat: Duration | None = None
+    kind: Literal["trace"] = field(default="trace", init=False)
+
+
+Workload = Bulk | File | ConstantRate | OnOff | RequestResponse | WriteTrace
 WORKLOADS: dict[str, Callable[..., Workload]] = {cls.kind: cls for cls in get_args(Workload)}
 """Classes by their kind in a scenario file."""

@@ -303,7 +303,7 @@ class Plan:
                 raise ScenarioError(message) from error
 
     def _traces(self) -> set[str]:
-        """Return the files of recorded links and steps that the scenarios name."""
+        """Return the files that the scenarios name."""
         changing = [value for key, value in self.set.items() if key.split(".")[-1] in FILE_KEYS]
         filled = (fill(template, self.values(point)) for template in changing for point in range(self.points))
         return {name for name in filled if isinstance(name, str)} | set(named_files(self.table))

@@ -41,6 +41,8 @@
 //! It waits only while f is full. Then f has data in flight, and its acknowledgement is the next
 //! occasion; so is a timeout, which makes f a suspect.
 
+use core::fmt;
+
 use super::clip;
 use super::suspects::Suspects;
 use crate::decision::{Decision, Event, Interest, Scheduler};
@@ -68,6 +70,21 @@ const LAMBDA_STEPS: [u64; 2] = [40, 10];
 const LARGEST: u64 = 1_000_000;
 /// The largest number of rounds of the first slow start.
 const MAX_ROUNDS: u64 = 16;
+
+/// The two sides of the rule, multiplied by the denominator of the formula.
+struct Quantities {
+    /// X.
+    sent: u128,
+    /// M − 1 − x_s.
+    left: u128,
+    /// The denominator.
+    per: u128,
+}
+
+/// x: the segments that a path holds.
+fn carried(path: &Path) -> u64 {
+    u64::from(path.in_flight) + u64::from(path.lost) + u64::from(path.queued)
+}
 
 /// The state of BLEST.
 #[derive(Clone, Debug)]
@@ -163,15 +180,21 @@ impl Blest {
     }
 
     /// Whether `slow` would block `fast`.
+    #[inline]
     fn blocks(&mut self, fast: &Path, slow: &Path, window: u64) -> bool {
-        let carried = u64::from(slow.in_flight) + u64::from(slow.lost) + u64::from(slow.queued);
+        let Quantities { sent, left, .. } = self.weigh(fast, slow, window);
+        sent * u128::from(self.factor) > left * u128::from(ONE)
+    }
+
+    /// The quantities of the rule.
+    #[inline]
+    fn weigh(&mut self, fast: &Path, slow: &Path, window: u64) -> Quantities {
         // Values beyond 32 bits are unreasonable, and the products have to fit into 128 bits.
-        let left = u128::from(window.saturating_sub(carried + 1).min(u32::MAX.into()));
+        let left = u128::from(window.saturating_sub(carried(slow) + 1).min(u32::MAX.into()));
         let fast_window = u64::from(fast.cwnd.max(1));
         match self.reading {
             Reading::Kernel => {
-                let sent = self.sent_meanwhile(fast, slow, fast_window);
-                sent * u128::from(self.factor) > left * u128::from(ONE)
+                Quantities { sent: self.sent_meanwhile(fast, slow, fast_window), left, per: 1 }
             }
             Reading::Paper => {
                 // X = (2 w r_f + r_s − r_f) r_s / (2 r_f²), multiplied out, with round trips in
@@ -180,7 +203,8 @@ impl Blest {
                     |path: &Path| u128::from((path.srtt.as_nanos() / 1_000).clamp(1, u32::MAX.into()));
                 let (fast_round, slow_round) = (micros(fast), micros(slow));
                 let sent = (2 * u128::from(fast_window) * fast_round + slow_round - fast_round) * slow_round;
-                sent * u128::from(self.factor) > left * 2 * fast_round * fast_round * u128::from(ONE)
+                let per = 2 * fast_round * fast_round;
+                Quantities { sent, left: left * per, per }
             }
         }
     }
@@ -223,10 +247,7 @@ impl Scheduler for Blest {
             self.blocked |= connection.unassigned > 0 && paths.iter().any(|path| path.in_flight > 0);
             return Decision::WAIT;
         }
-        let fast = (usable(paths).filter(|path| !self.suspects.excludes(path, paths)))
-            .min_by_key(|path| path.srtt)
-            .filter(|fast| fast.has_rtt() && fast.srtt < slow.srtt);
-        let Some(fast) = fast else {
+        let Some(fast) = self.suspects.faster(slow, paths) else {
             return Decision::Assign { path: slow.id, segments: clip(slow.room(), sendable) };
         };
         self.adapt(now, fast, slow);
@@ -235,6 +256,35 @@ impl Scheduler for Blest {
         }
         // Each segment takes a place in the window, so each needs its own decision.
         Decision::Assign { path: slow.id, segments: 1 }
+    }
+
+    fn decide_with_reason(
+        &mut self,
+        now: Time,
+        connection: &Connection,
+        paths: &[Path],
+        reason: &mut dyn fmt::Write,
+    ) -> Decision {
+        let decision = self.decide(now, connection, paths);
+        let open = usable(paths).filter(|path| path.is_open()).min_by_key(|path| path.srtt);
+        let slow = open.filter(|_| connection.sendable() > 0);
+        if let Some((slow, fast)) = slow.and_then(|slow| Some((slow, self.suspects.faster(slow, paths)?))) {
+            // The rule left λ and all times as it used them.
+            let Quantities { sent, per, left } = self.weigh(fast, slow, connection.window);
+            let (factor, sent) = (self.factor as f64 / ONE as f64, sent as f64 / per as f64);
+            let left = left / per;
+            let sign = if decision == Decision::WAIT { '>' } else { '≤' };
+            let name = if self.reading == Reading::Kernel { 'λ' } else { 'δ' };
+            let (f, s, window, held) = (fast.id.0, slow.id.0, connection.window, carried(slow));
+            // Writing to a text in memory cannot fail.
+            let _ = write!(
+                reason,
+                "f is {{{f}}}, s is {{{s}}}; {name} X = {factor} · {sent:.1} = {:.1} {sign} \
+                 M − 1 − x_s = {window} − 1 − {held} = {left}",
+                factor * sent,
+            );
+        }
+        decision
     }
 
     #[inline]

@@ -43,6 +43,8 @@
 //! in flight has max_f ≥ 1, since η ≥ 1 and cwnd_f ≥ 1. Any other open path puts its own room into
 //! the schedule.
 
+use core::fmt;
+
 use super::guard::{ASYMMETRY, ENABLED, Guard};
 use super::opportunity::Opportunity;
 use super::round_robin::RoundRobin;
@@ -171,6 +173,17 @@ impl Daps {
         })
     }
 
+    /// Writes η of each slow path.
+    fn write_etas(&self, paths: &[Path], reason: &mut dyn fmt::Write) -> fmt::Result {
+        let Some(fast) = usable(paths).min_by_key(|path| self.round_trip.of(path)) else { return Ok(()) };
+        write!(reason, "f is {{{}}}; ", fast.id.0)?;
+        for slow in usable(paths).filter(|path| path.id != fast.id) {
+            let eta = self.round_trip.of(slow).checked_div(self.round_trip.of(fast)).unwrap_or(1);
+            write!(reason, "η = ⌊r_s/r_f⌋ = {eta} for {{{}}}; ", slow.id.0)?;
+        }
+        Ok(())
+    }
+
     fn begin(&mut self, paths: &[Path]) {
         let measured = usable(paths).all(Path::has_rtt);
         // The guard also checks while paths are unmeasured, because it compares with its last
@@ -217,6 +230,27 @@ impl Scheduler for Daps {
             // is empty.
             self.may_plan = self.lifetime == Lifetime::ToEnd && self.schedule.len > 0;
         }
+    }
+
+    fn decide_with_reason(
+        &mut self,
+        now: Time,
+        connection: &Connection,
+        paths: &[Path],
+        reason: &mut dyn fmt::Write,
+    ) -> Decision {
+        let decision = self.decide(now, connection, paths);
+        // Writing to a text in memory cannot fail.
+        let _ = match decision {
+            Decision::Assign { .. } if self.blind => {
+                reason.write_str("round-robin: a path is not measured, or the guard forbids a schedule")
+            }
+            Decision::Assign { path, segments } => {
+                self.write_etas(paths, reason).and_then(|()| self.schedule.write(path, segments, reason))
+            }
+            _ => Ok(()),
+        };
+        decision
     }
 
     fn needs(&self) -> Capabilities {
@@ -266,6 +300,14 @@ impl Schedule {
             self.legs[usize::from(self.len)] = Leg { path, segments };
             self.len += 1;
         }
+    }
+
+    /// Writes the plan from the decision `path`, `segments` on.
+    fn write(&self, path: PathId, segments: u32, reason: &mut dyn fmt::Write) -> fmt::Result {
+        write!(reason, "plan: {segments} on {{{}}}", path.0)?;
+        let left = self.legs[usize::from(self.at)..usize::from(self.len)].iter();
+        left.filter(|leg| leg.segments > 0)
+            .try_for_each(|leg| write!(reason, ", {} on {{{}}}", leg.segments, leg.path.0))
     }
 
     /// Algorithm 2: returns the next elements that can be transmitted now. `sendable` is not zero.

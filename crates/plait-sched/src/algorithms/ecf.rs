@@ -36,6 +36,8 @@
 //! It waits only while f is full. Then f has data in flight, and its acknowledgement is the next
 //! occasion; so is a timeout, which makes f a suspect.
 
+use core::fmt;
+
 use super::clip;
 use super::suspects::Suspects;
 use crate::decision::{Decision, Event, Interest, Scheduler};
@@ -62,6 +64,18 @@ pub struct Ecf {
     /// True if the last answer was to wait for f.
     waiting: bool,
     suspects: Suspects,
+}
+
+/// The sides of both inequalities in nanoseconds, multiplied by the denominators.
+struct Inequalities {
+    /// n r_f and (1 + waiting · β) (r_s + δ).
+    first: (u64, u64),
+    /// (k/w_s) r_s and 2 r_f + δ.
+    second: (u64, u64),
+    /// The denominators.
+    per: (u64, u64),
+    /// Whether β counts.
+    waited: bool,
 }
 
 /// One, in the unit of β.
@@ -104,7 +118,23 @@ impl Ecf {
     }
 
     /// Whether `slow` stays unused with `left` unassigned segments.
+    #[inline]
     pub(super) fn waits(&mut self, fast: &Path, slow: &Path, left: u64) -> bool {
+        let Inequalities {
+            first: (fast_is_done, slow_arrives), second: (slow_is_done, fast_returns), ..
+        } = self.weigh(fast, slow, left);
+        if fast_is_done >= slow_arrives {
+            self.waiting = false;
+            return false;
+        }
+        let worth = slow_is_done >= fast_returns;
+        self.waiting |= worth;
+        worth
+    }
+
+    /// The sides of both inequalities.
+    #[inline]
+    fn weigh(&self, fast: &Path, slow: &Path, left: u64) -> Inequalities {
         let (fast_window, slow_window) = (u64::from(fast.cwnd.max(1)), u64::from(slow.cwnd.max(1)));
         let (by_fast, by_slow) = match self.rounds {
             Rounds::Clamped => (left.max(fast_window), left.max(slow_window)),
@@ -113,18 +143,17 @@ impl Ecf {
         let (fast_round, slow_round) = (fast.srtt.as_nanos(), slow.srtt.as_nanos());
         let margin = fast.rttvar.max(slow.rttvar).as_nanos();
         let patience = ONE + if self.waiting { self.beta } else { 0 };
-        // Both inequalities, multiplied by their denominators. A saturated product is larger than
-        // any other.
+        // A saturated product is larger than any other.
         let fast_is_done = fast_round.saturating_mul(by_fast.saturating_add(fast_window)).saturating_mul(ONE);
         let slow_arrives = (slow_round + margin).saturating_mul(fast_window).saturating_mul(patience);
-        if fast_is_done >= slow_arrives {
-            self.waiting = false;
-            return false;
+        let slow_is_done = slow_round.saturating_mul(by_slow);
+        let fast_returns = (2 * fast_round + margin).saturating_mul(slow_window);
+        Inequalities {
+            first: (fast_is_done, slow_arrives),
+            second: (slow_is_done, fast_returns),
+            per: (fast_window.saturating_mul(ONE), slow_window),
+            waited: patience > ONE,
         }
-        let worth =
-            slow_round.saturating_mul(by_slow) >= (2 * fast_round + margin).saturating_mul(slow_window);
-        self.waiting |= worth;
-        worth
     }
 }
 
@@ -140,10 +169,7 @@ impl Scheduler for Ecf {
         let sendable = connection.sendable();
         let open = usable(paths).filter(|path| path.is_open()).min_by_key(|path| path.srtt);
         let Some(slow) = open.filter(|_| sendable > 0) else { return Decision::WAIT };
-        let fast = (usable(paths).filter(|path| !self.suspects.excludes(path, paths)))
-            .min_by_key(|path| path.srtt)
-            .filter(|fast| fast.has_rtt() && fast.srtt < slow.srtt);
-        let Some(fast) = fast else {
+        let Some(fast) = self.suspects.faster(slow, paths) else {
             return Decision::Assign { path: slow.id, segments: clip(slow.room(), sendable) };
         };
         if self.waits(fast, slow, connection.unassigned) {
@@ -151,6 +177,40 @@ impl Scheduler for Ecf {
         }
         // Each segment less may change the answer, so each needs its own decision.
         Decision::Assign { path: slow.id, segments: 1 }
+    }
+
+    fn decide_with_reason(
+        &mut self,
+        now: Time,
+        connection: &Connection,
+        paths: &[Path],
+        reason: &mut dyn fmt::Write,
+    ) -> Decision {
+        let open = usable(paths).filter(|path| path.is_open()).min_by_key(|path| path.srtt);
+        let slow = open.filter(|_| connection.sendable() > 0);
+        if let Some((slow, fast)) = slow.and_then(|slow| Some((slow, self.suspects.faster(slow, paths)?))) {
+            let Inequalities { first, second, per, waited } = self.weigh(fast, slow, connection.unassigned);
+            let ms = |product: u64, per: u64| match product {
+                u64::MAX => f64::INFINITY,
+                product => product as f64 / per as f64 / 1e6,
+            };
+            let sign = |(left, right): (u64, u64)| if left < right { '<' } else { '≥' };
+            let beta = if waited { "(1 + β) " } else { "" };
+            let (f, s) = (fast.id.0, slow.id.0);
+            // Writing to a text in memory cannot fail.
+            let _ = write!(
+                reason,
+                "f is {{{f}}}, s is {{{s}}}; n r_f = {:.1} ms {} {beta}(r_s + δ) = {:.1} ms; \
+                 k/w_s r_s = {:.1} ms {} 2 r_f + δ = {:.1} ms",
+                ms(first.0, per.0),
+                sign(first),
+                ms(first.1, per.0),
+                ms(second.0, per.1),
+                sign(second),
+                ms(second.1, per.1),
+            );
+        }
+        self.decide(now, connection, paths)
     }
 
     #[inline]

@@ -303,10 +303,7 @@ impl Scheduler for Peekaboo {
         let sendable = connection.sendable();
         let open = usable(paths).filter(|path| path.is_open()).min_by_key(|path| path.srtt);
         let Some(slow) = open.filter(|_| sendable > 0) else { return Decision::WAIT };
-        let fast = (usable(paths).filter(|path| !self.suspects.excludes(path, paths)))
-            .min_by_key(|path| path.srtt)
-            .filter(|fast| fast.has_rtt() && fast.srtt < slow.srtt && fast.in_flight > 0);
-        let Some(fast) = fast else {
+        let Some(fast) = self.suspects.faster(slow, paths).filter(|fast| fast.in_flight > 0) else {
             self.waits_for = None;
             return Decision::Assign { path: slow.id, segments: clip(slow.room(), sendable) };
         };

@@ -141,10 +141,7 @@ impl Scheduler for SaEcf {
         let sendable = connection.sendable();
         let open = usable(paths).filter(|path| path.is_open()).min_by_key(|path| path.srtt);
         let Some(slow) = open.filter(|_| sendable > 0) else { return Decision::WAIT };
-        let fast = (usable(paths).filter(|path| !self.suspects.excludes(path, paths)))
-            .min_by_key(|path| path.srtt)
-            .filter(|fast| fast.has_rtt() && fast.srtt < slow.srtt);
-        let Some(fast) = fast else {
+        let Some(fast) = self.suspects.faster(slow, paths) else {
             self.served = Some(stream);
             let segments = if several { 1 } else { clip(slow.room(), sendable.min(left)) };
             return Decision::Assign { path: slow.id, segments };

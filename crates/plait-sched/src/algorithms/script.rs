@@ -2,6 +2,7 @@
 
 extern crate std;
 
+use std::string::String;
 use std::vec::Vec;
 
 use crate::{Connection, Decision, Duration, Event, Path, PathId, Scheduler, Time};
@@ -45,6 +46,13 @@ impl<S: Scheduler> Script<S> {
 
     pub(super) fn tell(&mut self, event: &Event) {
         self.scheduler.on_event(event, &self.connection, &self.paths);
+    }
+
+    /// One decision, with its reason.
+    pub(super) fn explained(&mut self) -> (Decision, String) {
+        let mut reason = String::new();
+        let (connection, paths) = (&self.connection, &self.paths);
+        (self.scheduler.decide_with_reason(self.now, connection, paths, &mut reason), reason)
     }
 
     /// All decisions of one opportunity, a millisecond after the last one.

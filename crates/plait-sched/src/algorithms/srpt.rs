@@ -94,10 +94,7 @@ impl Scheduler for Srpt {
             Waits::All => Some(connection.unassigned),
             Waits::Message => connection.message.map(|message| message.segments_left),
         };
-        let fast = (usable(paths).filter(|path| !self.suspects.excludes(path, paths)))
-            .min_by_key(|path| path.srtt)
-            .filter(|fast| fast.has_rtt() && fast.srtt < slow.srtt);
-        match (left, fast) {
+        match (left, self.suspects.faster(slow, paths)) {
             (Some(left), Some(fast)) if self.ecf.waits(fast, slow, left) => Decision::WAIT,
             (Some(_), Some(_)) => Decision::Assign { path: slow.id, segments: 1 },
             _ => Decision::Assign { path: slow.id, segments: clip(slow.room(), sendable) },

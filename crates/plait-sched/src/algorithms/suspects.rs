@@ -36,6 +36,14 @@ impl Suspects {
         self.contains(path.id) && usable(paths).any(|other| !self.contains(other.id))
     }
 
+    /// The path with the lowest round-trip time that no suspicion excludes, if it is measured and
+    /// faster than `slow`, one of `paths`.
+    #[inline]
+    pub(crate) fn faster<'a>(self, slow: &Path, paths: &'a [Path]) -> Option<&'a Path> {
+        let trusted = usable(paths).filter(|path| !self.excludes(path, paths));
+        trusted.min_by_key(|path| path.srtt).filter(|fast| fast.has_rtt() && fast.srtt < slow.srtt)
+    }
+
     /// True if arrivals can be compared, so that segments may be assigned ahead. Two paths or more
     /// must be usable, and each must be measured, not in loss recovery and not excluded.
     ///

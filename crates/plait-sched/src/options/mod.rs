@@ -171,31 +171,66 @@ impl<S: Scheduler> WithOptions<S> {
         }
         self.scheduler.on_event(event, connection, paths);
     }
+}
 
-    #[inline(never)]
-    fn decide_with_options(&mut self, now: Time, connection: &Connection, paths: &[Path]) -> Decision {
-        let Self { scheduler, options: Options { penalization, mitigation, .. }, .. } = self;
-        if let Some(decision) = mitigation.as_mut().and_then(|mitigation| mitigation.decide(paths)) {
-            return decision;
+/// A scheduler that writes its reasons.
+struct Explaining<'a, S> {
+    scheduler: &'a mut S,
+    reason: &'a mut dyn fmt::Write,
+}
+
+impl<S: Scheduler> Scheduler for Explaining<'_, S> {
+    fn decide(&mut self, now: Time, connection: &Connection, paths: &[Path]) -> Decision {
+        self.scheduler.decide_with_reason(now, connection, paths, self.reason)
+    }
+}
+
+/// Decides with the options around `scheduler`.
+#[inline]
+fn decide_around(
+    scheduler: &mut impl Scheduler,
+    options: &mut Options,
+    now: Time,
+    connection: &Connection,
+    paths: &[Path],
+) -> Decision {
+    match options.rtt_error {
+        None => decide_with_options(scheduler, options, now, connection, paths),
+        Some(error) => {
+            error.show(paths, |shown| decide_with_options(scheduler, options, now, connection, shown))
         }
-        if let Some(decision) = (penalization.as_mut()).and_then(|rp| rp.decide(now, connection, paths)) {
-            return decision;
+    }
+}
+
+#[inline(never)]
+fn decide_with_options(
+    scheduler: &mut impl Scheduler,
+    options: &mut Options,
+    now: Time,
+    connection: &Connection,
+    paths: &[Path],
+) -> Decision {
+    let Options { penalization, mitigation, .. } = options;
+    if let Some(decision) = mitigation.as_mut().and_then(|mitigation| mitigation.decide(paths)) {
+        return decision;
+    }
+    if let Some(decision) = (penalization.as_mut()).and_then(|rp| rp.decide(now, connection, paths)) {
+        return decision;
+    }
+    let Some(mitigation) = mitigation else { return scheduler.decide(now, connection, paths) };
+    if !paths.iter().any(|path| mitigation.caps(path)) {
+        let decision = scheduler.decide(now, connection, paths);
+        if let Decision::Limit { path, in_flight } = decision {
+            mitigation.limited(path, in_flight);
         }
-        let Some(mitigation) = mitigation else { return scheduler.decide(now, connection, paths) };
-        if !paths.iter().any(|path| mitigation.caps(path)) {
-            let decision = scheduler.decide(now, connection, paths);
-            if let Decision::Limit { path, in_flight } = decision {
-                mitigation.limited(path, in_flight);
-            }
-            return decision;
-        }
-        // The facts are copied to the stack, because the scheduler must see the capped windows.
-        // Most connections have few paths.
-        match paths.len() {
-            0..=4 => decide_capped::<4>(scheduler, mitigation, now, connection, paths),
-            5..=8 => decide_capped::<8>(scheduler, mitigation, now, connection, paths),
-            _ => decide_capped::<MAX_PATHS>(scheduler, mitigation, now, connection, paths),
-        }
+        return decision;
+    }
+    // The facts are copied to the stack, because the scheduler must see the capped windows.
+    // Most connections have few paths.
+    match paths.len() {
+        0..=4 => decide_capped::<4>(scheduler, mitigation, now, connection, paths),
+        5..=8 => decide_capped::<8>(scheduler, mitigation, now, connection, paths),
+        _ => decide_capped::<MAX_PATHS>(scheduler, mitigation, now, connection, paths),
     }
 }
 
@@ -240,10 +275,18 @@ impl<S: Scheduler> Scheduler for WithOptions<S> {
         if !self.any {
             return self.scheduler.decide(now, connection, paths);
         }
-        match self.options.rtt_error {
-            None => self.decide_with_options(now, connection, paths),
-            Some(error) => error.show(paths, |shown| self.decide_with_options(now, connection, shown)),
-        }
+        decide_around(&mut self.scheduler, &mut self.options, now, connection, paths)
+    }
+
+    fn decide_with_reason(
+        &mut self,
+        now: Time,
+        connection: &Connection,
+        paths: &[Path],
+        reason: &mut dyn fmt::Write,
+    ) -> Decision {
+        let mut scheduler = Explaining { scheduler: &mut self.scheduler, reason };
+        decide_around(&mut scheduler, &mut self.options, now, connection, paths)
     }
 
     #[inline]

@@ -189,7 +189,7 @@ impl Application for Blocks {
     fn handle(&mut self, now: Time, _input: ApplicationInput, ends: &mut impl ConnectionWriter) {
         if self.pace.fire() {
             ends.write(ConnectionEnd::Near, self.block, &within(now, self.deadline));
-            ends.note(ApplicationEvent::BlockWritten);
+            ends.note(ApplicationEvent::BlockWritten { bytes: self.block, deadline: self.deadline });
         }
     }
 }

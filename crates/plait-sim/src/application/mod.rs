@@ -15,11 +15,13 @@ mod file;
 pub(crate) mod pace;
 mod request_response;
 pub(crate) mod times;
+mod write_trace;
 
 pub use blocks::{ConstantRate, OnOff};
 pub use bulk::Bulk;
 pub use file::File;
 pub use request_response::{Demand, RequestDistribution, RequestResponse};
+pub use write_trace::{TracedWrite, WriteTrace};
 
 use crate::error::ScenarioError;
 use crate::format::keys::{DURATION, KeyInfo, Preset, SIZE, TableInfo, key};
@@ -60,7 +62,14 @@ pub(crate) enum ApplicationInput {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ApplicationEvent {
     /// A block was written.
-    BlockWritten,
+    BlockWritten {
+        /// Its size.
+        bytes: u64,
+        /// Its deadline, relative to now.
+        deadline: Option<Duration>,
+    },
+    /// The block of this number, counted from 0, arrived wholly; only for [`BlockOrder::Any`].
+    BlockArrived(u64),
     /// A request was written, and will have a response.
     Requested {
         /// The request's size.
@@ -105,6 +114,15 @@ pub(crate) trait Application {
     fn handle(&mut self, now: Time, input: ApplicationInput, ends: &mut impl ConnectionWriter);
 }
 
+/// The order in which blocks arrive wholly.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BlockOrder {
+    /// The order of writing.
+    Written,
+    /// Any order: streams and priorities change it.
+    Any,
+}
+
 /// An application in a scenario.
 pub(crate) trait Description: Sized {
     /// Its behaviour in a run.
@@ -130,14 +148,24 @@ pub(crate) trait Description: Sized {
         false
     }
 
-    /// The size of its blocks, if it writes blocks.
+    /// The size of its blocks, if it writes blocks of equal size.
     fn block(&self) -> Option<u64> {
         None
     }
 
-    /// The deadline of its messages, relative to their writing, if it has one.
+    /// The order in which its blocks arrive, if it writes blocks.
+    fn blocks(&self) -> Option<BlockOrder> {
+        self.block().map(|_| BlockOrder::Written)
+    }
+
+    /// The deadline of each of its messages, relative to their writing, if they have one.
     fn deadline(&self) -> Option<Duration> {
         None
+    }
+
+    /// Whether any of its messages has a deadline.
+    fn has_deadlines(&self) -> bool {
+        self.deadline().is_some()
     }
 
     /// The end that opens the connection.
@@ -162,7 +190,7 @@ pub(crate) trait Description: Sized {
 macro_rules! applications {
     ($($(#[$meta:meta])* $name:ident($module:ident) = $word:literal,)*) => {
         /// The application in a scenario. Sizes are in bytes of payload.
-        #[derive(Clone, Copy, PartialEq, Debug)]
+        #[derive(Clone, PartialEq, Debug)]
         pub enum Workload {
             $($(#[$meta])* $name($module::$name),)*
         }
@@ -264,12 +292,14 @@ applications! {
     OnOff(blocks) = "on-off",
     /// Requests of clients at the far end, which the near end answers.
     RequestResponse(request_response) = "request-response",
+    /// Messages at the times of a file.
+    WriteTrace(write_trace) = "trace",
 }
 
 /// The key that every kind of application has.
 pub(crate) const KIND: KeyInfo = key(
     "kind",
-    "\"bulk\", \"file\", \"cbr\", \"on-off\" or \"request-response\"",
+    "\"bulk\", \"file\", \"cbr\", \"on-off\", \"request-response\" or \"trace\"",
     Preset::Required,
     "The kind of traffic.",
 );
@@ -288,9 +318,14 @@ impl Workload {
     /// The workload of a scenario without a workload table.
     pub const DEFAULT: Self = Self::Bulk(Bulk { start: Duration::ZERO });
 
-    /// The size of its blocks, if it writes blocks.
+    /// The size of its blocks, if it writes blocks of equal size.
     pub fn block(&self) -> Option<u64> {
         describe!(self, it => it.block())
+    }
+
+    /// The order in which its blocks arrive, if it writes blocks.
+    pub fn blocks(&self) -> Option<BlockOrder> {
+        describe!(self, it => it.blocks())
     }
 
     /// Whether it has data to send at all times.
@@ -303,9 +338,14 @@ impl Workload {
         describe!(self, it => it.begin())
     }
 
-    /// The deadline of its messages, relative to their writing, if it has one.
+    /// The deadline of each of its messages, relative to their writing, if they have one.
     pub fn deadline(&self) -> Option<Duration> {
         describe!(self, it => it.deadline())
+    }
+
+    /// Whether any of its messages has a deadline.
+    pub fn has_deadlines(&self) -> bool {
+        describe!(self, it => it.has_deadlines())
     }
 
     /// The end that opens the connection.

@@ -1,25 +1,23 @@
 //! Messages and their deadlines.
 
-use plait_sched::{Duration, Time};
+use plait_sched::Time;
 
 /// Judges messages when they arrive, or when their deadline has passed. Messages that are judged
 /// before the end of the warm-up do not count.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deadlines {
-    within: Duration,
     warmup_end: Time,
     pub(crate) in_time: u64,
     pub(crate) late: u64,
 }
 
 impl Deadlines {
-    pub(super) const fn new(within: Duration, warmup_end: Time) -> Self {
-        Self { within, warmup_end, in_time: 0, late: 0 }
+    pub(super) const fn new(warmup_end: Time) -> Self {
+        Self { warmup_end, in_time: 0, late: 0 }
     }
 
-    /// Judges a message that was written at `written` and is delivered wholly at `now`.
-    pub(super) fn delivered(&mut self, written: Time, now: Time) {
-        let deadline = written.saturating_add(self.within);
+    /// Judges a message that is delivered wholly at `now`.
+    pub(super) fn delivered(&mut self, deadline: Time, now: Time) {
         if now > deadline {
             self.missed(deadline);
         } else if now >= self.warmup_end {
@@ -27,9 +25,8 @@ impl Deadlines {
         }
     }
 
-    /// Judges a message that was written at `written` and has not arrived at the end of the run.
-    pub(crate) fn abandoned(&mut self, written: Time, end: Time) {
-        let deadline = written.saturating_add(self.within);
+    /// Judges a message that has not arrived at the end of the run.
+    pub(crate) fn abandoned(&mut self, deadline: Time, end: Time) {
         if deadline < end {
             self.missed(deadline);
         }
@@ -49,6 +46,7 @@ impl Deadlines {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plait_sched::Duration;
 
     fn at(milliseconds: u64) -> Time {
         Time::ZERO + Duration::from_millis(milliseconds)
@@ -56,15 +54,15 @@ mod tests {
 
     #[test]
     fn a_message_is_judged_when_it_arrives_or_its_deadline_passes() {
-        let mut deadlines = Deadlines::new(Duration::from_millis(100), at(1_000));
-        deadlines.delivered(at(850), at(950));
-        deadlines.delivered(at(899), at(1_200));
+        let mut deadlines = Deadlines::new(at(1_000));
+        deadlines.delivered(at(950), at(950));
+        deadlines.delivered(at(999), at(1_200));
         assert_eq!((deadlines.in_time, deadlines.late, deadlines.share()), (0, 0, None), "in the warm-up");
-        deadlines.delivered(at(900), at(1_000));
-        deadlines.delivered(at(900), at(1_001));
-        deadlines.delivered(at(1_900), at(1_950));
-        deadlines.abandoned(at(1_899), at(2_000));
-        deadlines.abandoned(at(1_900), at(2_000));
+        deadlines.delivered(at(1_000), at(1_000));
+        deadlines.delivered(at(1_000), at(1_001));
+        deadlines.delivered(at(2_000), at(1_950));
+        deadlines.abandoned(at(1_999), at(2_000));
+        deadlines.abandoned(at(2_000), at(2_000));
         assert_eq!((deadlines.in_time, deadlines.late, deadlines.share()), (2, 2, Some(0.5)));
     }
 }

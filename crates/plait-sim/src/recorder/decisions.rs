@@ -9,10 +9,12 @@ use plait_sched::{Connection, Decision, Path, PathState, Time};
 #[derive(Clone, Debug)]
 pub struct DecisionLog {
     from: Time,
-    /// The last decision before `from`, with its view of the connection; its paths are in
-    /// `paths_before`.
-    before: Option<(Time, Decision, Connection)>,
+    /// The last decision before `from`, with its view of the connection and its reason; its paths
+    /// are in `paths_before`.
+    before: Option<(Time, Decision, Connection, String)>,
     paths_before: Vec<Path>,
+    /// The scheduler's reason for the decision that is added next.
+    reason: String,
     decisions: DecisionFrame,
     paths: DecisionPaths,
 }
@@ -24,21 +26,29 @@ impl DecisionLog {
             from,
             before: None,
             paths_before: Vec::new(),
+            reason: String::new(),
             decisions: DecisionFrame::default(),
             paths: DecisionPaths::default(),
         }
     }
 
+    /// An empty text for the scheduler's reason for the next decision.
+    pub(super) fn reason(&mut self) -> &mut String {
+        self.reason.clear();
+        &mut self.reason
+    }
+
     /// Adds a decision and the facts on which it was based.
     pub fn push(&mut self, now: Time, decision: &Decision, connection: &Connection, paths: &[Path]) {
         if now < self.from {
-            self.before = Some((now, *decision, connection.clone()));
+            self.before = Some((now, *decision, connection.clone(), self.reason.clone()));
             self.paths_before.clear();
             self.paths_before.extend_from_slice(paths);
             return;
         }
         self.record_before();
-        self.record(now, decision, connection, paths);
+        let reason = std::mem::take(&mut self.reason);
+        self.record(now, decision, connection, paths, reason);
     }
 
     /// Returns the tables.
@@ -48,15 +58,22 @@ impl DecisionLog {
     }
 
     fn record_before(&mut self) {
-        if let Some((now, decision, connection)) = self.before.take() {
+        if let Some((now, decision, connection, reason)) = self.before.take() {
             let paths = std::mem::take(&mut self.paths_before);
-            self.record(now, &decision, &connection, &paths);
+            self.record(now, &decision, &connection, &paths, reason);
         }
     }
 
-    fn record(&mut self, now: Time, decision: &Decision, connection: &Connection, paths: &[Path]) {
+    fn record(
+        &mut self,
+        now: Time,
+        decision: &Decision,
+        connection: &Connection,
+        paths: &[Path],
+        reason: String,
+    ) {
         let row = self.decisions.len();
-        self.decisions.push(now, decision, connection);
+        self.decisions.push(now, decision, connection, reason);
         let any_active = paths.iter().any(|path| path.state == PathState::Active);
         for path in paths {
             self.paths.push(row, path, verdict(decision, connection, path, any_active));

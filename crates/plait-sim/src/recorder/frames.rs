@@ -135,13 +135,16 @@ pub struct DecisionFrame {
     pub oldest_unacked: Vec<Option<u64>>,
     /// The path that carried this segment.
     pub oldest_unacked_path: Vec<Option<u8>>,
+    /// The scheduler's reason, which has paths as `{0}`; empty without one.
+    pub reason: Vec<String>,
 }
 
 /// The names of the decisions in [`DecisionFrame::decision`].
 pub const DECISION_NAMES: [&str; 7] = ["assign", "reinject", "recall", "wait", "limit", "penalize", "defer"];
 
 impl DecisionFrame {
-    pub(super) fn push(&mut self, now: Time, decision: &Decision, connection: &Connection) {
+    pub(super) fn push(&mut self, now: Time, decision: &Decision, connection: &Connection, reason: String) {
+        self.reason.push(reason);
         let (kind, path, segments, segment) = match *decision {
             Decision::Assign { path, segments } => {
                 (0, Some(path.0), Some(segments), Some(connection.next_segment))

@@ -72,6 +72,8 @@ pub struct Recorder {
     pub(crate) requests: Option<Requests>,
     /// A file's size and writing time.
     file: Option<(u64, Time)>,
+    /// The deadline of a file or of a response, relative to its writing.
+    within: Option<Duration>,
     deadlines: Option<Deadlines>,
     waiting_packets: u64,
     waiting_bytes: u64,
@@ -102,14 +104,15 @@ impl Recorder {
             paths: vec![PathRecord::default(); paths],
             app_delay: Spans::new(),
             blocking: Spans::new(),
-            blocks: workload.block().map(BlockRecord::new),
+            blocks: workload.blocks().map(BlockRecord::new),
             requests: asks.then(|| Requests::new(Time::ZERO + warmup)),
             file: if let Workload::File(file) = workload {
                 Some((file.size, Time::ZERO + file.start))
             } else {
                 None
             },
-            deadlines: workload.deadline().map(|within| Deadlines::new(within, Time::ZERO + warmup)),
+            within: workload.deadline(),
+            deadlines: workload.has_deadlines().then(|| Deadlines::new(Time::ZERO + warmup)),
             waiting_packets: 0,
             waiting_bytes: 0,
             buffer_packets: Level::default(),
@@ -135,10 +138,19 @@ impl Recorder {
         self.delivered_packets_in_warmup = self.delivered_packets;
     }
 
-    /// Records that the application wrote a block.
-    pub fn block_written(&mut self, now: Time) {
+    /// Records that the application wrote a block with a deadline relative to now, if it has one.
+    pub fn block_written(&mut self, now: Time, bytes: u64, deadline: Option<Duration>) {
         if let Some(blocks) = &mut self.blocks {
-            blocks.written(now);
+            blocks.written(now, bytes, deadline);
+        }
+    }
+
+    /// Records that the block of this number, counted from 0, was delivered wholly. Only blocks that
+    /// may arrive in any order are reported.
+    pub(crate) fn block_arrived(&mut self, now: Time, number: u64) {
+        let measured = self.measures(now);
+        if let Some(blocks) = &mut self.blocks {
+            blocks.delivered(now, number, measured, self.deadlines.as_mut());
         }
     }
 
@@ -165,19 +177,25 @@ impl Recorder {
     /// Records that the response to `request`, counted from 0, was delivered wholly.
     pub fn responded_to(&mut self, now: Time, request: u64) {
         let written = self.requests.as_mut().and_then(|requests| requests.responded(now, request as usize));
-        if let (Some(written), Some(deadlines)) = (written, &mut self.deadlines) {
-            deadlines.delivered(written, now);
+        self.judge(written, now);
+    }
+
+    /// Judges a file or a response that was written at this time and is delivered wholly.
+    fn judge(&mut self, written: Option<Time>, now: Time) {
+        if let (Some(written), Some(within), Some(deadlines)) = (written, self.within, &mut self.deadlines) {
+            deadlines.delivered(written.saturating_add(within), now);
         }
     }
 
     /// Returns the judged messages of a run that ends at `end`, if they have deadlines.
     pub(crate) fn deadlines(&self, end: Time) -> Option<Deadlines> {
         let mut deadlines = self.deadlines?;
-        let blocks = self.blocks.iter().flat_map(BlockRecord::undelivered);
-        let requests = self.requests.iter().flat_map(Requests::unanswered);
         let file = self.file.filter(|&(size, written)| self.delivered_bytes < size && written <= end);
-        let abandoned = blocks.chain(requests).chain(file.map(|(_, written)| written));
-        abandoned.for_each(|written| deadlines.abandoned(written, end));
+        let open =
+            self.requests.iter().flat_map(Requests::unanswered).chain(file.map(|(_, written)| written));
+        let open = open.filter_map(|written| Some(written.saturating_add(self.within?)));
+        let missing = self.blocks.iter().flat_map(BlockRecord::missing).chain(open);
+        missing.for_each(|deadline| deadlines.abandoned(deadline, end));
         Some(deadlines)
     }
 
@@ -245,16 +263,8 @@ impl Recorder {
             blocks.delivered_up_to(now, self.delivered_bytes, measured, self.deadlines.as_mut());
         }
         if self.deadlines.is_some() {
-            self.judge_file(now);
-        }
-    }
-
-    /// Judges the file, if it has arrived wholly.
-    fn judge_file(&mut self, now: Time) {
-        if let (Some((size, written)), Some(deadlines)) = (self.file, &mut self.deadlines)
-            && size == self.delivered_bytes
-        {
-            deadlines.delivered(written, now);
+            let file = self.file.filter(|&(size, _)| size == self.delivered_bytes);
+            self.judge(file.map(|(_, written)| written), now);
         }
     }
 
@@ -332,6 +342,11 @@ impl Observer for Recorder {
     #[inline]
     fn hears_decisions(&self) -> bool {
         self.decisions.is_some()
+    }
+
+    #[inline]
+    fn reason(&mut self) -> Option<&mut String> {
+        self.decisions.as_mut().map(DecisionLog::reason)
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]

@@ -46,9 +46,10 @@ pub struct Metrics {
     pub receive_buffer_packets: LevelSummary,
     /// Payload bytes waiting for in-order delivery.
     pub receive_buffer_bytes: LevelSummary,
-    /// Delay from the writing of a block to the delivery of its last byte (workloads of blocks).
+    /// Delay from the writing of a block to the delivery of its last byte (workloads of blocks, and
+    /// traces of writes).
     pub block_delay_ms: Option<SpanSummary>,
-    /// Difference of the delays of consecutive blocks (workloads of blocks).
+    /// Difference of the delays of blocks that were delivered one after the other.
     pub delay_variance_ms: Option<SpanSummary>,
     /// Delay from the client's writing of a request to the delivery of its response's last byte
     /// (workloads of requests).

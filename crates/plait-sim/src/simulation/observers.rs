@@ -26,7 +26,8 @@ impl Record for Recorder {
 
     fn note(&mut self, now: Time, event: ApplicationEvent) {
         match event {
-            ApplicationEvent::BlockWritten => self.block_written(now),
+            ApplicationEvent::BlockWritten { bytes, deadline } => self.block_written(now, bytes, deadline),
+            ApplicationEvent::BlockArrived(number) => self.block_arrived(now, number),
             ApplicationEvent::Requested { request, response } => self.requested(now, request, response),
             ApplicationEvent::Answered => self.answered(now),
             ApplicationEvent::Responded(request) => self.responded_to(now, request),
@@ -51,6 +52,11 @@ impl<O: Observer> Observer for Sending<'_, O> {
     #[inline]
     fn hears_decisions(&self) -> bool {
         self.0.hears_decisions()
+    }
+
+    #[inline]
+    fn reason(&mut self) -> Option<&mut String> {
+        self.0.reason()
     }
 
     fn path_state(&mut self, now: Time, path: PathId, state: PathState) {

@@ -123,7 +123,10 @@ impl<S: Scheduler, R> Core<S, R> {
         }
         self.backlog = false;
         self.look_at_paths();
-        let decision = self.scheduler.decide(now, &connection, &self.facts);
+        let decision = match observer.reason() {
+            None => self.scheduler.decide(now, &connection, &self.facts),
+            Some(reason) => self.scheduler.decide_with_reason(now, &connection, &self.facts, reason),
+        };
         observer.decided(now, &decision, &connection, &self.facts);
         if let Decision::Wait { until } = decision {
             // Asked again at this very moment, it would wait for ever without time passing.

@@ -33,6 +33,22 @@ fn the_slow_path_is_used_from_this_window_on() {
 }
 
 #[test]
+fn the_reason_has_both_sides_of_the_rule() {
+    let mut script = two(Reading::Kernel, 15);
+    script.connection.window = 87;
+    let sends = "f is {0}, s is {1}; λ X = 1.2 · 63.0 = 75.6 ≤ M − 1 − x_s = 87 − 1 − 10 = 76";
+    let (decision, reason) = script.explained();
+    assert_eq!((decision, reason.as_str()), (Decision::Assign { path: PathId(1), segments: 1 }, sends));
+    let mut script = two(Reading::Paper, 15);
+    script.connection.window = 65;
+    let waits = "f is {0}, s is {1}; δ X = 1 · 54.1 = 54.1 > M − 1 − x_s = 65 − 1 − 10 = 54";
+    let (decision, reason) = script.explained();
+    assert_eq!((decision, reason.as_str()), (Decision::WAIT, waits));
+    script.paths[0].in_flight = 17;
+    assert_eq!(script.explained().1, "", "the rule does not ask whether the fast path may send");
+}
+
+#[test]
 fn what_the_fast_path_has_room_for_leaves_whatever_the_window() {
     let mut script = two(Reading::Kernel, 15);
     script.connection.window = 1;

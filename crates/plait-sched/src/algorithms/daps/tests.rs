@@ -34,6 +34,14 @@ fn figure_2_of_the_paper() {
     }
 }
 
+#[test]
+fn the_reason_has_eta_and_the_plan() {
+    let mut script = script(Literal, Anew, &[(20, 12), (200, 1)]);
+    let (decision, reason) = script.explained();
+    assert_eq!(decision, Decision::Assign { path: PathId(0), segments: 10 });
+    assert_eq!(reason, "f is {0}; η = ⌊r_s/r_f⌋ = 10 for {1}; plan: 10 on {0}, 1 on {1}");
+}
+
 /// The fast path is found by its delay, not by its number.
 #[test]
 fn figure_2_with_the_paths_exchanged() {

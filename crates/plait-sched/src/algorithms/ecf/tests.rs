@@ -37,6 +37,21 @@ fn the_papers_formula_waits_from_a_round_of_the_slow_path_on_and_no_longer_than_
 }
 
 #[test]
+fn the_reason_has_both_inequalities() {
+    let mut script = two(Ecf::new(250, Rounds::Fraction), 0);
+    script.connection.unassigned = 25;
+    let begins = "f is {0}, s is {1}; n r_f = 112.5 ms < (r_s + δ) = 130.0 ms; \
+                  k/w_s r_s = 108.3 ms ≥ 2 r_f + δ = 100.0 ms";
+    let (decision, reason) = script.explained();
+    assert_eq!((decision, reason.as_str()), (Decision::WAIT, begins));
+    script.connection.unassigned = 46;
+    let ends = "f is {0}, s is {1}; n r_f = 165.0 ms ≥ (1 + β) (r_s + δ) = 162.5 ms; \
+                k/w_s r_s = 199.3 ms ≥ 2 r_f + δ = 100.0 ms";
+    let (decision, reason) = script.explained();
+    assert_eq!((decision, reason.as_str()), (Decision::Assign { path: PathId(1), segments: 1 }, ends));
+}
+
+#[test]
 fn a_round_trip_at_least_lets_the_last_segment_wait() {
     let mut script = two(Ecf::default(), 0);
     assert_eq!(waits(&mut script, &[1, 20, 25, 40, 46, 100]), [true, true, true, true, false, false]);

@@ -7,7 +7,7 @@ fn what_is_not_said_has_the_documented_default() {
     let scenario = Scenario::from_toml(SMALL, "folder/small.toml", Path::new(".")).expect("a valid scenario");
     assert_eq!((scenario.name.as_str(), scenario.seed), ("small", 1));
     assert_eq!((scenario.duration, scenario.warmup), (Duration::from_secs(60), Duration::ZERO));
-    assert_eq!((scenario.scheduler.name(), scenario.workload), ("lowest-rtt", Workload::DEFAULT));
+    assert_eq!((scenario.scheduler.name(), &scenario.workload), ("lowest-rtt", &Workload::DEFAULT));
     let transport = &scenario.transport;
     assert_eq!((transport.protocol, transport.profile()), (Protocol::Mptcp, Profile::Linux));
     assert_eq!((transport.congestion_control.name(), transport.receive_buffer), ("cubic", 6 << 20));

@@ -72,3 +72,61 @@ fn requests_have_sizes_think_times_and_clients() {
     let near = error("response = \"1kB\", sizes = \"exponentially\"");
     assert!(near.contains("did you mean exponential?"), "{near}");
 }
+
+#[test]
+fn a_trace_of_writes_is_a_file_beside_the_scenario() {
+    let folder = std::env::temp_dir().join(format!("plait-writes-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    std::fs::write(folder.join("writes.csv"), "time_s,bytes\n0.5,1200\n").expect("a temporary file");
+    std::fs::write(folder.join("wrong.csv"), "time_s,bytes\n0.5,12kB\n").expect("a temporary file");
+    std::fs::write(folder.join("fast.csv"), "time_s,bytes\n0,1000000000\n").expect("a temporary file");
+    let read = |text: &str| {
+        let text = format!("workload = {{ kind = \"trace\", {text} }}\n{SMALL}");
+        Scenario::from_toml(&text, "s.toml", &folder)
+    };
+    let text = "file = \"writes.csv\", start = \"1s\", repeat = \"2s\"";
+    let scenario = read(text).expect(text);
+    let write = application::TracedWrite {
+        at: Duration::from_millis(500),
+        bytes: 1200,
+        stream: 0,
+        priority: 0,
+        deadline: None,
+    };
+    let trace = application::WriteTrace {
+        file: "writes.csv".to_owned(),
+        writes: [write].into(),
+        bytes: 1200,
+        start: Duration::from_secs(1),
+        repeat: Some(Duration::from_secs(2)),
+    };
+    assert_eq!(scenario.workload, trace.into());
+    let json = scenario.to_json().to_string();
+    assert_eq!(Scenario::from_json(&json, "s.json", &folder).as_ref(), Ok(&scenario));
+    for (text, expected) in [
+        ("start = \"1s\"", "workload: file is missing"),
+        (
+            "file = \"writes.csv\", repeat = \"500ms\"",
+            "workload.repeat = \"500ms\": must be later than the last write, at 500ms",
+        ),
+        (
+            "file = \"fast.csv\", repeat = \"1us\"",
+            "workload.repeat = \"1us\": the mean rate is more than 1000Gbit",
+        ),
+        (
+            "file = \"wrong.csv\"",
+            "workload.file = \"wrong.csv\": line 2: bytes = \"12kB\": expected a whole number from 1 to 1000000000000000",
+        ),
+        ("file = \".\"", "workload.file = \".\": a trace is a regular file"),
+        (
+            "file = \"writes.csv\", deadline = \"1s\"",
+            "workload.deadline: unknown key (valid: kind, file, start, repeat)",
+        ),
+    ] {
+        let error = read(text).expect_err(text).to_string();
+        assert_eq!(error, format!("s.toml: {expected}"));
+    }
+    let missing = read("file = \"none.csv\"").expect_err("no file").to_string();
+    assert!(missing.starts_with("s.toml: workload.file = \"none.csv\": cannot be read: "), "{missing}");
+    std::fs::remove_dir_all(&folder).expect("the temporary folder is ours");
+}

@@ -22,3 +22,4 @@ mod slow_start;
 mod tcp;
 mod timers;
 mod topology;
+mod traces;

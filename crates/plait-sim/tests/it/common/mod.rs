@@ -6,6 +6,7 @@ use plait_sim::scenario::Scenario;
 use plait_sim::simulation::{self, Control, RunError, ThroughBytes};
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// All records.
 pub(crate) const ALL: RecordOptions = RecordOptions {
@@ -19,9 +20,26 @@ pub(crate) const ALL: RecordOptions = RecordOptions {
 pub(crate) const PACKETS: RecordOptions =
     RecordOptions { packets: true, series: None, decisions: false, decisions_from: plait_sched::Time::ZERO };
 
+/// The lines of a scenario that begin so are the file `writes.csv` beside it.
+pub(crate) const WRITES: &str = "#| ";
+
 /// Reads a valid scenario.
 pub(crate) fn scenario(text: &str) -> Scenario {
-    Scenario::from_toml(text, "test.toml", Path::new(".")).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    static FOLDERS: AtomicU64 = AtomicU64::new(0);
+    let read = |base: &Path| {
+        Scenario::from_toml(text, "test.toml", base).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    };
+    let lines: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix(WRITES)).collect();
+    if lines.is_empty() {
+        return read(Path::new("."));
+    }
+    let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+    let folder = format!("{}/writes-{}-{number}", env!("CARGO_TARGET_TMPDIR"), std::process::id());
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(format!("{folder}/writes.csv"), lines.join("\n")).expect("a file");
+    let scenario = read(Path::new(&folder));
+    std::fs::remove_dir_all(&folder).expect("the folder is ours");
+    scenario
 }
 
 /// Runs the scenario with its own scheduler, and records `options`.

@@ -5,7 +5,7 @@ use super::silence::Silences;
 use super::windows::{self, Marks};
 use crate::common::scenario;
 use plait_sched::{Duration, Time};
-use plait_sim::application::{Bulk, ConstantRate, File, OnOff, RequestResponse};
+use plait_sim::application::{Bulk, ConstantRate, File, OnOff, RequestResponse, TracedWrite, WriteTrace};
 use plait_sim::link::{Capacity, LinkConfig, Loss, Outages, QueueLimit};
 use plait_sim::recorder::frames::{NEVER, PacketFrame};
 use plait_sim::result::{Metrics, RunResult};
@@ -181,6 +181,43 @@ fn check_deadlines(workload: &RequestResponse, result: &RunResult) -> Result<(),
     })
 }
 
+/// The writes of a trace before `end`, with their times.
+pub(super) fn traced(trace: &WriteTrace, end: Time) -> Vec<(Time, TracedWrite)> {
+    let (mut begin, mut found) = (Time::ZERO + trace.start, Vec::new());
+    loop {
+        let writes = trace.writes.iter().map(|write| (begin + write.at, *write));
+        found.extend(writes.filter(|(at, _)| *at < end));
+        match trace.repeat {
+            Some(period) if begin + period < end => begin = begin + period,
+            _ => return found,
+        }
+    }
+}
+
+/// Checks that every message whose deadline has passed was judged, and no other that is missing.
+/// Returns the bytes of all writes.
+fn check_trace(trace: &WriteTrace, scenario: &Scenario, result: &RunResult) -> Result<u64, String> {
+    let end = Time::ZERO + scenario.duration;
+    let writes = traced(trace, end);
+    let bytes = writes.iter().map(|(_, write)| write.bytes).sum();
+    let Metrics { messages_in_time, messages_late, completion_time_s, delivered_bytes, .. } = result.metrics;
+    let whole = trace.repeat.is_none() && delivered_bytes == trace.bytes;
+    ensure(completion_time_s.is_some() == whole, || format!("{completion_time_s:?}, complete: {whole}"))?;
+    ensure(result.metrics.block_delay_ms.is_some() || delivered_bytes < bytes || bytes == 0, || {
+        "no delays".to_owned()
+    })?;
+    let limited = writes.iter().filter_map(|(at, write)| Some(*at + write.deadline?));
+    let (all, passed) =
+        (limited.clone().count() as u64, limited.filter(|deadline| *deadline < end).count() as u64);
+    let judged = messages_in_time.zip(messages_late).map(|(in_time, late)| in_time + late);
+    let expected = if delivered_bytes == bytes { all..=all } else { passed..=all };
+    let asked = trace.writes.iter().any(|write| write.deadline.is_some());
+    ensure(judged.is_some() == asked && judged.is_none_or(|judged| expected.contains(&judged)), || {
+        format!("{judged:?} messages judged of {all}, {passed} deadlines passed")
+    })?;
+    Ok(bytes)
+}
+
 /// Every written byte is delivered or counted as undelivered.
 fn check_bytes(scenario: &Scenario, result: &RunResult) -> Result<(), String> {
     let metrics = &result.metrics;
@@ -207,6 +244,7 @@ fn check_bytes(scenario: &Scenario, result: &RunResult) -> Result<(), String> {
                 matches!(scenario.transport.protocol.name(), "cmt-sctp" | "mpquic") && requests.parallel > 1;
             Some(check_requests(&requests, streams, result)?)
         }
+        Workload::WriteTrace(ref trace) => Some(check_trace(trace, scenario, result)?),
     };
     ensure(accounted == written, || format!("{written:?} written, {accounted:?} accounted for"))?;
     let arrived: f64 = result.paths.iter().map(|path| path.throughput_bps).sum();
@@ -260,6 +298,15 @@ fn check_progress(scenario: &Scenario, result: &RunResult, packets: &PacketFrame
             let blocks = u128::from(result.metrics.delivered_bytes / block);
             let offset = blocks * u128::from(block) * 8_000_000_000 / u128::from(rate);
             Some(Time::ZERO + start + Duration::from_nanos(offset as u64)).filter(|written| *written < end)
+        }
+        Workload::WriteTrace(ref trace) => {
+            let mut delivered = result.metrics.delivered_bytes;
+            let missing = |(_, write): &(Time, TracedWrite)| {
+                let left = delivered.checked_sub(write.bytes);
+                delivered = left.unwrap_or(0);
+                left.is_none()
+            };
+            traced(trace, end).into_iter().find(missing).map(|(at, _)| at)
         }
         Workload::RequestResponse(_) => result.requests.as_ref().and_then(|frame| {
             let oldest = frame.delivered.iter().position(|&at| at == NEVER)?;

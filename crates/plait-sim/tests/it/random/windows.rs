@@ -1,6 +1,6 @@
 //! A window that limits waiting data grows, as long as there are no losses.
 
-use super::account::round_trip;
+use super::account::{round_trip, traced};
 use plait_sched::{Duration, Time};
 use plait_sim::application::{Bulk, ConstantRate, File};
 use plait_sim::recorder::RecordOptions;
@@ -53,6 +53,7 @@ fn written(scenario: &Scenario, at: Time) -> Option<u64> {
             let bytes = u128::from(nanos) * u128::from(rate) / 8_000_000_000;
             Some(bytes as u64 / block * block)
         }
+        Workload::WriteTrace(ref trace) => Some(traced(trace, at).iter().map(|(_, write)| write.bytes).sum()),
         Workload::OnOff(_) | Workload::RequestResponse(_) => None,
     }
 }

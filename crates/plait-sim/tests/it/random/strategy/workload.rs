@@ -1,6 +1,7 @@
 //! Random workloads.
 
 use super::log;
+use crate::common::WRITES;
 use proptest::prelude::*;
 
 /// The text, and whether the workload never ends.
@@ -24,7 +25,41 @@ pub(super) fn workload() -> impl Strategy<Value = (String, bool)> {
     let [file, constant, on_off, requests] =
         [file.boxed(), constant.boxed(), on_off.boxed(), requests.boxed()].map(in_time);
     let bulk = Just(("kind = \"bulk\"".to_owned(), true));
-    prop_oneof![6 => file, 2 => constant, 1 => on_off, 2 => bulk, 3 => requests]
+    let trace = trace().prop_map(|text| (text, false));
+    prop_oneof![6 => file, 2 => constant, 1 => on_off, 2 => bulk, 3 => requests, 2 => trace]
+}
+
+/// A trace of some ten writes, once or some ten times.
+fn trace() -> impl Strategy<Value = String> {
+    let stream = prop_oneof![Just(0), 0_u32..4];
+    let priority = prop_oneof![Just(0), 0_u8..3];
+    let write = (
+        prop_oneof![Just(0), log(1, 2_000)],
+        log(1, 100_000),
+        stream,
+        priority,
+        prop::option::of(1_u64..5_000),
+    );
+    let period = prop::option::of(1_u64..10_000);
+    (prop::collection::vec(write, 1..30), 0_u64..10_000, period).prop_map(|(writes, start, period)| {
+        let mut lines = vec![format!("{WRITES}time_s,bytes,stream,priority,deadline_ms")];
+        let mut at = 0;
+        for (after, bytes, stream, priority, deadline) in writes {
+            at += after;
+            let deadline = deadline.map_or(String::new(), |deadline| deadline.to_string());
+            lines.push(format!(
+                "{WRITES}{}.{:03},{bytes},{stream},{priority},{deadline}",
+                at / 1000,
+                at % 1000
+            ));
+        }
+        let repeat =
+            period.map_or(String::new(), |period| format!("repeat = \"{}ms\"\n", at + 2_000 + period));
+        format!(
+            "kind = \"trace\"\nfile = \"writes.csv\"\nstart = \"{start}ms\"\n{repeat}{}",
+            lines.join("\n")
+        )
+    })
 }
 
 /// Requests and responses, some hundred at most.
