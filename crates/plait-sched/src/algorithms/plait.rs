@@ -43,22 +43,22 @@
 //!   ends, a path times out, fails or comes back.
 //! * Copies cover the newest 1024 segments of the stream.
 
+use core::fmt;
+
 use super::suspects::Suspects;
 use super::{clip, room, room_now};
 use crate::decision::{Capabilities, Decision, Event, Scheduler};
 use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
-use crate::time::{Duration, Time};
-use crate::view::{Connection, MAX_PATHS, Path, usable};
+use crate::time::Time;
+use crate::view::{Connection, MAX_PATHS, Path, PathId, usable};
 use bottleneck::Bottleneck;
 use flight::Flight;
 
 mod bottleneck;
 mod copies;
 mod flight;
+mod limits;
 
-/// Segments that may be in the queue of a bottleneck, if a quarter of the bandwidth-delay product
-/// is less.
-const BURST: u64 = 24;
 /// The largest number of segments of one decision: each needs a prediction.
 const RUN: u32 = 256;
 /// Congestion windows of segments that may wait in a path's queue.
@@ -239,47 +239,25 @@ impl Plait {
         (most > 0).then_some(Decision::Assign { path: best.id, segments })
     }
 
-    /// The limit that a path should have.
-    fn limit(&self, path: &Path, connection: &Connection) -> u32 {
-        let bottleneck = self.bottleneck(path);
-        let product = match bottleneck.product(path) {
-            Some(product) if !path.in_slow_start() && path.pacing_rate.is_none() => product,
-            _ => return u32::MAX,
-        };
-        let in_flight = u64::from(path.in_flight);
-        let queue = BURST.max(product / 4 + 3);
-        let backlog =
-            bottleneck.free().saturating_sub(self.now.as_nanos()).div_ceil(bottleneck.spacing(path).max(1));
-        let limit = if connection.unassigned > connection.window_left {
-            (in_flight + queue).saturating_sub(backlog)
-        } else {
-            in_flight + queue.saturating_sub(backlog)
-        };
-        let limit = limit.max(2);
-        if limit >= u64::from(path.cwnd) { u32::MAX } else { limit as u32 }
-    }
-
-    /// The next change of a limit. Limits matter only while there is data to send.
-    fn limited(&self, connection: &Connection, paths: &[Path]) -> Option<Decision> {
-        let sends = |path: &&Path| path.queued > 0 || connection.sendable() > 0;
-        paths.iter().take(MAX_PATHS).filter(sends).find_map(|path| {
-            let wanted = self.limit(path, connection);
-            let differs = wanted != path.limit
-                && (wanted == u32::MAX || path.limit == u32::MAX || wanted.abs_diff(path.limit) > 1);
-            differs.then_some(Decision::Limit { path: path.id, in_flight: wanted })
-        })
-    }
-
-    /// The time when a path that its limit holds back may go on.
-    fn next_limit(&self, connection: &Connection, paths: &[Path]) -> Option<Time> {
-        let held = |path: &&Path| {
-            path.limit < path.cwnd
-                && path.in_flight >= path.limit
-                && (path.queued > 0 || connection.sendable() > 0)
-        };
-        let some = |path: &Path| self.bottleneck(path).spacing(path).saturating_mul(BURST / 3);
-        let least = usable(paths).take(MAX_PATHS).filter(held).map(some).min()?;
-        Some(self.now + Duration::from_nanos(least.max(1_000_000)))
+    /// Writes how much later than on `best` the next segment arrives on each other path. Only
+    /// differences have a meaning, because clocks may differ.
+    fn write_arrivals(&self, best: PathId, paths: &[Path], reason: &mut dyn fmt::Write) -> fmt::Result {
+        let arrival = |path: &Path| self.arrival(path, paths, 0).map(|(arrival, _)| arrival);
+        let Some(first) = paths.get(best.index()).and_then(arrival) else { return Ok(()) };
+        if first == i64::MIN {
+            return write!(reason, "{{{}}} has no round-trip time yet", best.0);
+        }
+        write!(reason, "arrives first on {{{}}}", best.0)?;
+        for path in usable(paths).filter(|path| path.id != best) {
+            match arrival(path) {
+                Some(later) => {
+                    let later = later.saturating_sub(first) as f64 / 1e6;
+                    write!(reason, ", {later:.1} ms later on {{{}}}", path.id.0)?;
+                }
+                None => write!(reason, ", {{{}}} takes nothing ahead", path.id.0)?,
+            }
+        }
+        Ok(())
     }
 }
 
@@ -317,6 +295,21 @@ impl Scheduler for Plait {
             return Decision::Reinject { path, segment };
         }
         Decision::Wait { until: self.next_limit(connection, paths) }
+    }
+
+    fn decide_with_reason(
+        &mut self,
+        now: Time,
+        connection: &Connection,
+        paths: &[Path],
+        reason: &mut dyn fmt::Write,
+    ) -> Decision {
+        let decision = self.decide(now, connection, paths);
+        if let Decision::Assign { path: best, .. } = decision {
+            // Writing to a text in memory cannot fail.
+            let _ = self.write_arrivals(best, paths, reason);
+        }
+        decision
     }
 
     fn on_event(&mut self, event: &Event, _connection: &Connection, paths: &[Path]) {

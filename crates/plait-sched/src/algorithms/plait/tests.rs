@@ -3,7 +3,8 @@ extern crate std;
 use std::vec::Vec;
 
 use super::*;
-use crate::view::{Outstanding, PathId, PathSet};
+use crate::time::Duration;
+use crate::view::{Outstanding, PathSet};
 
 const MILLI: u64 = 1_000_000;
 
@@ -57,6 +58,15 @@ fn the_slow_path_waits_for_earlier_arrivals_on_the_fast_one() {
     let mut paths = [path(0, 20, 10), path(1, 60, 10)];
     let steps = assignments(&mut plait(&["trains"]), &mut paths);
     assert_eq!(steps[..4], [(0, 13), (1, 1), (0, 3), (1, 1)]);
+}
+
+#[test]
+fn the_reason_compares_the_arrivals() {
+    let paths = [path(0, 20, 10), path(1, 60, 10)];
+    let connection = Connection { unassigned: 9, window_left: 9, ..Connection::default() };
+    let mut reason = std::string::String::new();
+    plait(&["trains"]).decide_with_reason(at(0), &connection, &paths, &mut reason);
+    assert_eq!(reason, "arrives first on {0}, 24.0 ms later on {1}");
 }
 
 /// Without a train, a path takes the segments that its window admits, and nothing ahead.
