@@ -48,7 +48,7 @@ MOST_PERCENT = 1000
     metavar="VARIABLE,…",
     help="Regions are combinations of these variables' ranges; default: each variable by itself.",
 )
-@click.option("--tie", default="1%", show_default=True, help="Values closer than this are taken for equal.")
+@click.option("--tie", default="1%", show_default=True, help="Values closer than this count as equal.")
 @JSON
 @LATEX
 def analyze_command(
@@ -62,7 +62,7 @@ def analyze_command(
 ) -> None:
     """Compare the schedulers of a sweep's DATASET.
 
-    Pairs of runs met the same scenario, the same losses and the same perturbation. Intervals are of 95 %.
+    Paired runs have the same scenario, losses and perturbation. Intervals are of 95 %.
     """
     excludes("--latex", latex, json=as_json)
     from plait.analysis import analyze
@@ -97,7 +97,7 @@ def _print(found: Analysis, sheet: Sheet) -> None:
         sheet.line(f"[yellow]{dataset.identical.note}[/yellow]")
     if whole.units < ENOUGH:
         units = count_of(whole.units, whole.kind[:-1])
-        text = f"[yellow]only {units}: too few for intervals and p to mean what they say[/yellow]"
+        text = f"[yellow]only {units}: too few for reliable intervals and p[/yellow]"
         sheet.line(text)
     for name, count in found.failures.items():
         text = f"{name}: {count:,} runs failed, and their pairs are left out: {found.reasons[name]}"
