@@ -216,16 +216,16 @@ def _p(p: float | None) -> str:
 
 def _meaning(found: Analysis) -> str:
     kind = found.metrics[0].whole.kind
-    what = "a point of the plan, with the mean of its seeds" if kind == "points" else "a seed"
+    one = "a point of the plan, with the mean of its seeds" if kind == "points" else "a seed"
     return (
-        f"counted: {kind}; each is {what}, and met the same losses under all schedulers\n"
-        f"better by, in %: of the means; more than zero is better, also where less of the metric is; with intervals\n"
-        f"of 95 % over {kind} (Student's; in % bootstrap)\n"
-        f"in regions: {SURE} the interval of 95 % does not contain zero; {AHEAD} the best mean, where the interval of\n"
-        f"its difference to the next one does not contain zero, as in report; intervals, wins and losses: --json\n"
+        f"counted: {kind}; each is {one}, with the same losses under all schedulers\n"
+        f"better by, in %: of the means; more than zero is better, for delays too; with intervals of 95 % over {kind}\n"
+        f"(Student's; in % bootstrap)\n"
+        f"in regions: {SURE} the interval of 95 % excludes zero; {AHEAD} the best mean, if the interval of its\n"
+        f"difference from the next one excludes zero, as in report; intervals, wins and losses: --json\n"
         f"effect size: mean of the differences over their standard deviation (Cohen's d_z)\n"
         f"win, tie, loss: {kind} in which it is better, within {found.tie * 100:g} % of equal, worse; "
-        f"best in: so many {kind} no other one is better in\n"
+        f"best in: number of {kind} in which no other one is better\n"
         f"p: Wilcoxon's signed-rank test, corrected for the number of schedulers (Holm)"
         + (f"\n{MEANING}" if found.dataset.perturbed else "")
     )
