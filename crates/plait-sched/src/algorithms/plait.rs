@@ -30,18 +30,22 @@
 //!    prediction sees no gain.
 //!
 //! # Readings
-//! * An original is late if its acknowledgement is three quarters of a round trip and four
-//!   round-trip variations later than predicted. Then it counts as lost, and its retransmission
-//!   arrives one and a half round trips from now.
+//! * An original counts as lost if its acknowledgement is a quarter of a round trip and four
+//!   round-trip variations late; after the last byte, if it is one variation late. Its
+//!   retransmission arrives as late as one and a half round trips after a copy that is sent now.
 //! * A path whose controller paces (BBR) has no limit: its controller bounds the queue.
 //! * Without one-way delays, the delay is half of the smallest round trip.
 //!
 //! # Departures
 //! * The retransmission that replaces a lost original is the engine's.
-//! * A path in loss recovery, and one that timed out and acknowledged nothing since, take nothing
-//!   ahead while another path works. All queues are assigned anew when loss recovery begins or
-//!   ends, a path times out, fails or comes back.
-//! * Copies cover the newest 1024 segments of the stream.
+//! * A path in loss recovery takes nothing. A path that timed out takes nothing ahead, until it
+//!   acknowledges something, while another path has not timed out. All queues are assigned anew
+//!   when loss recovery begins or ends, a path times out, fails or comes back.
+//! * Assignments may exceed limits, as they exceed windows. When the queue of the best path reaches
+//!   64 windows, the scheduler waits, even if another path is open.
+//! * If more is in flight than the window admits, it counts as the window.
+//! * Copies cover the newest 1024 segments of the stream. Some copies are decided in vain, because
+//!   the scheduler does not know which segments have arrived out of order.
 
 use core::fmt;
 
@@ -72,6 +76,8 @@ pub struct Plait {
     flight: Flight,
     /// For each path, the first segment that may still be worth a copy there.
     cursors: [u64; MAX_PATHS],
+    /// For each path, the oldest segment elsewhere whose copy was decided at this moment.
+    copied: [u64; MAX_PATHS],
     /// The time of the last decision.
     now: Time,
     /// True until an event other than a transmission follows the last decision.
@@ -150,6 +156,7 @@ impl Plait {
             bottlenecks: [const { Bottleneck::NEW }; MAX_PATHS],
             flight: Flight::NONE,
             cursors: [0; MAX_PATHS],
+            copied: [u64::MAX; MAX_PATHS],
             now: Time::ZERO,
             current: false,
             one_way: false,
@@ -171,7 +178,7 @@ impl Plait {
         let in_flight = u64::from(path.in_flight);
         let mut place = in_flight + u64::from(path.lost) + u64::from(path.queued) + u64::from(before);
         let window = u64::from(path.cwnd.min(path.limit).max(1));
-        let mut rounds = u64::from(path.in_recovery);
+        let mut rounds = 0;
         if place >= window {
             // The segment a window earlier is in flight, or leaves some round trips from now.
             let first = window.max(in_flight);
@@ -268,6 +275,7 @@ impl Scheduler for Plait {
     fn decide(&mut self, now: Time, connection: &Connection, paths: &[Path]) -> Decision {
         if !self.current || self.now != now {
             (self.now, self.current) = (now, true);
+            self.copied = [u64::MAX; MAX_PATHS];
             self.one_way = usable(paths).any(|path| path.forward_delay.is_some());
             for path in paths.iter().take(MAX_PATHS) {
                 self.bottlenecks[path.id.index()].refresh(now, path, self.switches.trains);
@@ -319,16 +327,17 @@ impl Scheduler for Plait {
             return;
         };
         match *event {
-            Event::Sent { segment, .. } => {
+            Event::Sent { segment, retransmission, .. } => {
                 bottleneck.on_sent(self.now, self.current, path);
-                // An unmeasured path may need as long as its retransmission timeout.
-                let delay = bottleneck.delay(path, self.one_way).unwrap_or(signed(path.rto.as_nanos()));
-                self.flight.on_sent(segment, id, signed(bottleneck.free()).saturating_add(delay));
+                let departure = bottleneck.free();
+                let (bottlenecks, one_way) = (&self.bottlenecks, self.one_way);
+                let arrival = |path, departure| arrival(bottlenecks, one_way, path, departure, paths);
+                self.flight.on_sent(segment, id, departure, retransmission, arrival);
                 return;
             }
             Event::Acked { segments, rtt, .. } => bottleneck.on_acked(segments, rtt),
-            Event::Lost { segments, .. } => bottleneck.on_lost(segments),
-            _ => {}
+            Event::PathUp { .. } => *bottleneck = Bottleneck::NEW,
+            _ => bottleneck.on_lost(),
         }
         self.current = false;
         self.suspects.on_event(event);
@@ -341,6 +350,9 @@ impl Scheduler for Plait {
         if !matches!(event, Event::Acked { .. }) {
             self.cursors = [0; MAX_PATHS];
         }
+        if matches!(event, Event::Timeout { .. } | Event::PathDown { .. }) {
+            self.flight.forget(id);
+        }
         if all {
             // A plan costs as much as the queued segments. The losses of one window cause two
             // plans: at the first loss, and at the end of loss recovery.
@@ -352,6 +364,18 @@ impl Scheduler for Plait {
     fn needs(&self) -> Capabilities {
         Self::INFO.needs
     }
+}
+
+/// The arrival of a segment that left the bottleneck of a path at `departure`.
+fn arrival(
+    bottlenecks: &[Bottleneck; MAX_PATHS],
+    one_way: bool,
+    path: PathId,
+    departure: u64,
+    paths: &[Path],
+) -> i64 {
+    let delay = paths.get(path.index()).and_then(|path| bottlenecks[path.id.index()].delay(path, one_way));
+    delay.map_or(i64::MAX, |delay| signed(departure).saturating_add(delay))
 }
 
 fn signed(nanos: u64) -> i64 {

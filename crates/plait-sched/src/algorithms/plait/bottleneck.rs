@@ -6,11 +6,12 @@
 //! long at the bottleneck as the longer one of two intervals: between the transmissions, and
 //! between the acknowledgements. The train counts only if the acknowledgements are further apart
 //! than the transmissions, or if a queue lengthens the round trip. Otherwise the sender was the
-//! bottleneck. A loss ends the train. The estimate is the smallest spacing of the last 5 to 10 s.
+//! bottleneck. A loss ends the train. The estimate is the smallest spacing
+//! of the last 5 to 10 s with trains.
 //!
 //! # Backlog
 //! Each segment occupies the bottleneck for one spacing. Acknowledgements correct the time when
-//! it is free. With n packets in flight it is free at most n spacings from now. It is free no
+//! it is free. With n segments in flight it is free at most n spacings from now. It is free no
 //! earlier than n spacings after the arrival of the newest acknowledged segment, a smallest round
 //! trip ago.
 
@@ -21,6 +22,8 @@ use crate::view::Path;
 const TRAIN: u32 = 16;
 /// The smallest number of segments that measure a spacing.
 const SHORTEST: u32 = 3;
+/// Acknowledgements of a whole train that come at fewer moments were delayed together.
+const MOMENTS: u32 = 3;
 /// A minimum covers between one and two of these periods, in nanoseconds.
 const PERIOD: u64 = 5_000_000_000;
 
@@ -58,8 +61,9 @@ struct Train {
     ahead: u32,
     /// The time when the first segment was acknowledged.
     first_acked: Option<u64>,
-    /// Segments acknowledged after that.
+    /// Segments acknowledged after that, and the number of moments at which they were.
     acked: u32,
+    moments: u32,
 }
 
 /// The estimates of one path.
@@ -70,8 +74,6 @@ pub(super) struct Bottleneck {
     /// The time when the bottleneck will have transmitted all that was sent, in nanoseconds.
     free: u64,
     last_sent: u64,
-    /// Packets in flight. The facts count full segments, and packets may be smaller.
-    packets: u32,
     train: Option<Train>,
     /// Packets sent, packets acknowledged and the newest sample since the last decision.
     sent: u32,
@@ -85,7 +87,6 @@ impl Bottleneck {
         round_trip: Minimum::NONE,
         free: 0,
         last_sent: 0,
-        packets: 0,
         train: None,
         sent: 0,
         acked: 0,
@@ -132,10 +133,10 @@ impl Bottleneck {
         let delay = if one_way {
             // Queues lengthen the forward delay and the round trip alike.
             path.forward_delay?.saturating_sub_unsigned(path.srtt.as_nanos().saturating_sub(least))
-        } else if path.min_rtt.is_zero() {
-            (least / 2) as i64
         } else {
-            (path.min_rtt.as_nanos() / 2) as i64
+            // Acknowledgements of CMT-SCTP may come back on a shorter path.
+            let shorter = path.own_rtt.as_nanos().saturating_sub(path.srtt.as_nanos());
+            ((least + shorter) / 2) as i64
         };
         Some(delay.saturating_add_unsigned(path.rttvar.as_nanos() / 2))
     }
@@ -145,15 +146,14 @@ impl Bottleneck {
     pub(super) fn on_sent(&mut self, now: Time, current: bool, path: &Path) {
         let (now, spacing) = (now.as_nanos(), self.spacing(path));
         self.free = self.free.max(now).saturating_add(spacing);
-        self.packets += 1;
         self.sent += u32::from(!current);
         if current {
-            self.extend(now, 1);
+            self.extend(now, 1, path);
         }
     }
 
     /// Puts the newest `sent` packets into the train.
-    fn extend(&mut self, now: u64, sent: u32) {
+    fn extend(&mut self, now: u64, sent: u32, path: &Path) {
         self.last_sent = now;
         match &mut self.train {
             Some(train) if train.first_acked.is_none() && train.sent + sent < TRAIN => {
@@ -162,7 +162,7 @@ impl Bottleneck {
             }
             Some(_) => {}
             None => {
-                let ahead = self.packets - (sent - 1);
+                let ahead = path.in_flight.saturating_sub(sent - 1).max(1);
                 self.train = Some(Train {
                     first_sent: now,
                     last_sent: now,
@@ -170,6 +170,7 @@ impl Bottleneck {
                     ahead,
                     first_acked: None,
                     acked: 0,
+                    moments: 0,
                 });
             }
         }
@@ -180,8 +181,9 @@ impl Bottleneck {
         self.sample = rtt.or(self.sample);
     }
 
-    pub(super) fn on_lost(&mut self, segments: u32) {
-        self.packets = self.packets.saturating_sub(segments);
+    /// Ends the train: a lost packet needed no time at the bottleneck.
+    pub(super) fn on_lost(&mut self) {
+        self.sent = 0;
         self.train = None;
     }
 
@@ -192,7 +194,7 @@ impl Bottleneck {
         if sent > 0 {
             let spacing = self.spacing(path);
             self.free = self.free.max(now.saturating_add(spacing.saturating_mul(u64::from(sent))));
-            self.extend(now, sent);
+            self.extend(now, sent, path);
         }
         if let Some(sample) = self.sample.take() {
             self.round_trip.note(now, sample.as_nanos());
@@ -201,16 +203,17 @@ impl Bottleneck {
         if acked == 0 {
             return;
         }
-        self.packets = if path.in_flight == 0 { 0 } else { self.packets.saturating_sub(acked) };
         if let Some(spacing) = self.measure(now, acked, path)
             && trains
         {
             self.spacing.note(now, spacing);
         }
         let spacing = self.spacing(path);
-        let latest = now.saturating_add(spacing.saturating_mul(u64::from(self.packets)));
-        let earliest = match self.packets {
+        let latest = now.saturating_add(spacing.saturating_mul(u64::from(path.in_flight)));
+        let earliest = match path.in_flight {
             0 => 0,
+            // While a pacer holds back packets, the facts show a full window.
+            _ if path.pacing_rate.is_some() => self.last_sent.saturating_add(spacing),
             _ => latest.saturating_sub(self.round_trip(path)).max(self.last_sent.saturating_add(spacing)),
         };
         self.free = self.free.min(latest).max(earliest);
@@ -220,7 +223,10 @@ impl Bottleneck {
     fn measure(&mut self, now: u64, acked: u32, path: &Path) -> Option<u64> {
         let train = self.train.as_mut()?;
         match train.first_acked {
-            Some(_) => train.acked += acked,
+            Some(_) => {
+                train.acked += acked;
+                train.moments += 1;
+            }
             None if acked < train.ahead => train.ahead -= acked,
             None => {
                 // The acknowledgement may cover more of the train: the train begins at its end.
@@ -236,7 +242,7 @@ impl Bottleneck {
         self.train = None;
         let (sent, back) = (train.last_sent - train.first_sent, now - first_acked);
         let queued = path.latest_rtt.as_nanos() > self.round_trip(path) / 8 * 9;
-        let counts = train.acked >= SHORTEST && (back > sent / 8 * 9 || queued);
+        let counts = train.acked >= SHORTEST && train.moments >= MOMENTS && (back > sent / 8 * 9 || queued);
         counts.then(|| back.max(sent) / u64::from(train.acked)).filter(|&spacing| spacing > 0)
     }
 }

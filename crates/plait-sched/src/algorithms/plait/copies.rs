@@ -1,5 +1,6 @@
 //! Rules 4 and 5: copies on idle paths.
 
+use super::flight::Sent;
 use super::{Plait, room_now, signed};
 use crate::view::{Connection, MAX_PATHS, Path, PathId, usable};
 
@@ -19,14 +20,15 @@ impl Plait {
             let half = signed(self.bottleneck(path).round_trip(path) / 2);
             let own = (arrival - now).saturating_sub(delay).max(0).saturating_add(half);
             let useful = arrival.saturating_add(if last { 0 } else { own / 4 });
-            let missing = self.flight.missing(uncarried, path.id);
-            let mut found =
-                missing.filter(|_| useful < self.due(uncarried, delay, last, paths)).map(|_| uncarried);
+            let fresh = Some(uncarried).filter(|&segment| self.copied[path.id.index()] != segment);
+            let helps = |&segment: &u64| useful < self.due(segment, delay, last, paths);
+            let mut found = fresh.filter(helps);
             if found.is_none() {
                 let from = self.cursors[path.id.index()].max(oldest);
-                (found, self.cursors[path.id.index()]) = self.flight.late(from, path.id, useful);
+                let late = |sent: &Sent| useful < self.arrival_of(sent, paths);
+                (found, self.cursors[path.id.index()]) = self.flight.late(from, path.id, late);
             }
-            found = found.or(if last { missing.map(|_| uncarried) } else { None });
+            found = found.or(fresh.filter(|_| last));
             if let Some(segment) = found
                 && best.is_none_or(|(other, ..)| arrival < other)
             {
@@ -34,25 +36,30 @@ impl Plait {
             }
         }
         let (_, path, segment) = best?;
+        self.copied[path.index()] = segment;
         self.flight.copied(segment, path);
         Some((path, segment))
+    }
+
+    /// The arrival of a segment that was sent.
+    fn arrival_of(&self, sent: &Sent, paths: &[Path]) -> i64 {
+        super::arrival(&self.bottlenecks, self.one_way, sent.carrier, sent.departure, paths)
     }
 
     /// The arrival of the oldest segment in flight that a path lacks, which may be lost. `delay` is
     /// that of the path.
     fn due(&self, segment: u64, delay: i64, last: bool, paths: &[Path]) -> i64 {
         let Some(sent) = self.flight.get(segment) else { return i64::MIN };
+        let Some(carrier) = paths.get(sent.carrier.index()) else { return i64::MIN };
+        let round = signed(self.bottleneck(carrier).round_trip(carrier));
+        let variation = signed(carrier.rttvar.as_nanos());
+        let patience = if last { variation } else { round / 4 + 4 * variation };
         let now = signed(self.now.as_nanos());
-        let carriers = sent.carried.iter().filter_map(|id| paths.get(id.index()));
-        carriers.fold(sent.due, |due, carrier| {
-            let round = signed(self.bottleneck(carrier).round_trip(carrier));
-            let variation = signed(carrier.rttvar.as_nanos());
-            let patience = if last { round / 2 + variation } else { round / 4 * 3 + 4 * variation };
-            if now - sent.due > patience || !carrier.is_usable() || self.suspects.contains(carrier.id) {
-                now + delay.max(0) + round + round / 2
-            } else {
-                due
-            }
-        })
+        let silent = now - signed(sent.departure) > round + variation / 2 + patience;
+        if silent || !carrier.is_usable() || self.suspects.contains(carrier.id) {
+            now.saturating_add(delay).saturating_add(round + round / 2)
+        } else {
+            self.arrival_of(sent, paths)
+        }
     }
 }

@@ -1,88 +1,106 @@
-//! The newest segments of the stream, with their predicted arrivals.
+//! The newest segments of the stream, with the times at which they leave the bottlenecks.
 
 use crate::view::{PathId, PathSet};
 
 /// Number of segments remembered.
-const SEGMENTS: usize = 1024;
+const SEGMENTS: u64 = 1024;
 
 /// A segment that was sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
-    /// The segment modulo 2³²: no two segments that far apart are in flight.
-    segment: u32,
-    /// The predicted arrival of the earliest copy, in nanoseconds.
-    pub(super) due: i64,
-    /// The paths that carry it, or are about to.
+    /// The time when the copy that arrives first has left its bottleneck, in nanoseconds.
+    pub(super) departure: u64,
+    /// The paths that carry a copy, or are about to.
     pub(super) carried: PathSet,
+    /// The path of the copy that arrives first.
+    pub(super) carrier: PathId,
+    /// The segment's number divided by [`SEGMENTS`], modulo 2¹⁶: no two segments so far apart are
+    /// in flight.
+    lap: u16,
 }
 
 /// A ring of the newest segments; the place of a segment follows from its number.
 #[derive(Clone, Debug)]
 pub(super) struct Flight {
-    sent: [Sent; SEGMENTS],
+    sent: [Sent; SEGMENTS as usize],
     /// One more than the newest segment.
     end: u64,
 }
 
 impl Flight {
-    pub(super) const NONE: Self =
-        Self { sent: [Sent { segment: u32::MAX, due: 0, carried: PathSet::EMPTY }; SEGMENTS], end: 0 };
+    pub(super) const NONE: Self = Self {
+        sent: [Sent { departure: 0, carried: PathSet::EMPTY, carrier: PathId(0), lap: u16::MAX };
+            SEGMENTS as usize],
+        end: 0,
+    };
 
-    /// Notes a transmission on `path` that arrives at `due`.
-    pub(super) fn on_sent(&mut self, segment: u64, path: PathId, due: i64) {
+    /// Notes a transmission on `path`; `arrival` gives the arrival of a copy. `again` is true if the
+    /// segment had been sent before.
+    pub(super) fn on_sent(
+        &mut self,
+        segment: u64,
+        path: PathId,
+        departure: u64,
+        again: bool,
+        arrival: impl Fn(PathId, u64) -> i64,
+    ) {
         self.end = self.end.max(segment.saturating_add(1));
         if segment < self.begin() {
             return;
         }
         let sent = &mut self.sent[place(segment)];
-        if sent.segment != segment as u32 {
-            *sent = Sent { segment: segment as u32, due, carried: PathSet::EMPTY };
-        } else if sent.carried.contains(path) && sent.carried.without(only(path)) == PathSet::EMPTY {
-            // The retransmission of a lost original.
-            sent.due = due;
+        if sent.lap != lap(segment) || sent.carried == PathSet::EMPTY {
+            *sent = Sent { departure, carried: PathSet::EMPTY, carrier: path, lap: lap(segment) };
         } else {
-            sent.due = sent.due.min(due);
+            // The engine sent a lost segment again, on its path or on one without a copy.
+            let lost = sent.carrier == path || (again && !sent.carried.contains(path));
+            if lost || arrival(path, departure) < arrival(sent.carrier, sent.departure) {
+                (sent.departure, sent.carrier) = (departure, path);
+            }
         }
         sent.carried.insert(path);
     }
 
     /// The oldest segment that may be remembered.
     const fn begin(&self) -> u64 {
-        self.end.saturating_sub(SEGMENTS as u64)
+        self.end.saturating_sub(SEGMENTS)
     }
 
+    /// The segment, if it is remembered.
     pub(super) fn get(&self, segment: u64) -> Option<&Sent> {
-        Some(&self.sent[place(segment)]).filter(|sent| sent.segment == segment as u32)
+        let sent = &self.sent[place(segment)];
+        (sent.lap == lap(segment) && sent.carried != PathSet::EMPTY).then_some(sent)
     }
 
-    /// The segment, if it is remembered and `path` lacks it.
-    pub(super) fn missing(&self, segment: u64, path: PathId) -> Option<&Sent> {
-        self.get(segment).filter(|sent| !sent.carried.contains(path))
-    }
-
-    /// The first segment from `from` on that `path` lacks and that is due after `arrival`, and the
-    /// segment from which to search next: predictions of earlier segments do not change.
-    pub(super) fn late(&self, from: u64, path: PathId, arrival: i64) -> (Option<u64>, u64) {
-        let late = |&segment: &u64| self.missing(segment, path).is_some_and(|sent| arrival < sent.due);
-        let found = (from.max(self.begin())..self.end).find(late);
+    /// The first segment from `from` on that `path` lacks and that is `late`, and the segment from
+    /// which to search next. Predictions seldom change, so earlier segments need no second look.
+    pub(super) fn late(&self, from: u64, path: PathId, late: impl Fn(&Sent) -> bool) -> (Option<u64>, u64) {
+        let wanted =
+            |segment: &u64| self.get(*segment).is_some_and(|sent| !sent.carried.contains(path) && late(sent));
+        let found = (from.max(self.begin())..self.end).find(wanted);
         (found, found.unwrap_or(self.end))
     }
 
     /// Notes that a copy on `path` was decided.
     pub(super) fn copied(&mut self, segment: u64, path: PathId) {
-        let sent = &mut self.sent[place(segment)];
-        if sent.segment == segment as u32 {
-            sent.carried.insert(path);
+        if self.get(segment).is_some() {
+            self.sent[place(segment)].carried.insert(path);
+        }
+    }
+
+    /// Forgets the copies on `path`, which failed or timed out. The copy that arrives first stays,
+    /// so that its delay shows its loss.
+    pub(super) fn forget(&mut self, path: PathId) {
+        for sent in self.sent.iter_mut().filter(|sent| sent.carrier != path) {
+            sent.carried.remove(path);
         }
     }
 }
 
 const fn place(segment: u64) -> usize {
-    (segment % SEGMENTS as u64) as usize
+    (segment % SEGMENTS) as usize
 }
 
-const fn only(path: PathId) -> PathSet {
-    let mut set = PathSet::EMPTY;
-    set.insert(path);
-    set
+const fn lap(segment: u64) -> u16 {
+    (segment / SEGMENTS) as u16
 }

@@ -21,6 +21,7 @@ impl Plait {
         let queue = BURST.max(product / 4 + 3);
         let backlog =
             bottleneck.free().saturating_sub(self.now.as_nanos()).div_ceil(bottleneck.spacing(path).max(1));
+        // Endless data always waits for the window, so its queues are drained, too.
         let limit = if connection.unassigned > connection.window_left {
             (in_flight + queue).saturating_sub(backlog)
         } else {
@@ -41,15 +42,16 @@ impl Plait {
         })
     }
 
-    /// The time when a path that its limit holds back may go on.
+    /// The time of the next decision if no event happens before, while limits hold paths back: a
+    /// third of the burst has left a bottleneck then. Timers are seldom finer than a millisecond.
     pub(super) fn next_limit(&self, connection: &Connection, paths: &[Path]) -> Option<Time> {
-        let held = |path: &&Path| {
+        let held_back = |path: &&Path| {
             path.limit < path.cwnd
                 && path.in_flight >= path.limit
                 && (path.queued > 0 || connection.sendable() > 0)
         };
-        let some = |path: &Path| self.bottleneck(path).spacing(path).saturating_mul(BURST / 3);
-        let least = usable(paths).take(MAX_PATHS).filter(held).map(some).min()?;
-        Some(self.now + Duration::from_nanos(least.max(1_000_000)))
+        let third = |path: &Path| self.bottleneck(path).spacing(path).saturating_mul(BURST / 3);
+        let first = usable(paths).take(MAX_PATHS).filter(held_back).map(third).min()?;
+        Some(self.now + Duration::from_nanos(first.max(1_000_000)))
     }
 }

@@ -220,18 +220,84 @@ fn a_late_acknowledgement_means_a_loss() {
 
 #[test]
 fn the_flight_keeps_the_newest_segments() {
+    // Path 1 adds 100 to the departure.
+    let arrival = |path: PathId, departure: u64| departure as i64 + i64::from(path.0) * 100;
+    let late = |than: i64| move |sent: &flight::Sent| than < arrival(sent.carrier, sent.departure);
     let mut flight = Flight::NONE;
     for segment in 0..2000 {
-        flight.on_sent(segment, PathId(0), segment as i64);
+        flight.on_sent(segment, PathId(0), segment, false, arrival);
     }
     assert!(flight.get(975).is_none() && flight.get(976).is_some());
-    flight.on_sent(975, PathId(1), 5);
+    flight.on_sent(975, PathId(1), 5, true, arrival);
     assert!(flight.get(975).is_none(), "a copy of an older segment takes no place");
-    assert_eq!(flight.late(0, PathId(1), 1600), (Some(1601), 1601));
-    flight.on_sent(1700, PathId(1), 1650);
-    assert_eq!(flight.get(1700).unwrap().due, 1650, "the earlier copy counts");
-    assert_eq!(flight.late(1700, PathId(1), 1600), (Some(1701), 1701));
-    assert_eq!(flight.late(1700, PathId(1), 5000), (None, 2000));
-    flight.on_sent(1800, PathId(0), 4000);
-    assert_eq!(flight.get(1800).unwrap().due, 4000, "the original was lost");
+    assert_eq!(flight.late(0, PathId(1), late(1600)), (Some(1601), 1601));
+    let departure =
+        |flight: &Flight, segment| flight.get(segment).map(|sent| (sent.carrier.0, sent.departure));
+    flight.copied(1700, PathId(1));
+    flight.on_sent(1700, PathId(1), 1650, true, arrival);
+    assert_eq!(departure(&flight, 1700), Some((0, 1700)), "the copy arrives at 1750");
+    flight.copied(1701, PathId(1));
+    flight.on_sent(1701, PathId(1), 1600, true, arrival);
+    assert_eq!(departure(&flight, 1701), Some((1, 1600)), "the copy arrives first");
+    assert_eq!(flight.late(1700, PathId(1), late(1600)), (Some(1702), 1702));
+    assert_eq!(flight.late(1700, PathId(1), late(5000)), (None, 2000));
+    flight.on_sent(1800, PathId(0), 4000, true, arrival);
+    assert_eq!(departure(&flight, 1800), Some((0, 4000)), "the original was lost");
+    flight.on_sent(1801, PathId(1), 4000, true, arrival);
+    assert_eq!(departure(&flight, 1801), Some((1, 4000)), "retransmitted on another path");
+    flight.forget(PathId(1));
+    assert!(flight.late(1700, PathId(1), late(1600)).0 == Some(1700), "the copy is gone");
+}
+
+/// One-way delays contain the difference of the clocks; decisions do not depend on it.
+#[test]
+fn decisions_do_not_depend_on_the_clocks() {
+    let decisions = |offset: i64| {
+        let (mut plait, connection, mut paths) = tail(&[], false);
+        for path in &mut paths {
+            path.forward_delay = Some((path.srtt.as_nanos() / 2) as i64 + offset);
+        }
+        let times = [95, 108, 200, 271, 300, 400, 600];
+        times.map(|time| plait.decide(at(time), &connection, &paths))
+    };
+    let hour = 3600 * 1000 * MILLI as i64;
+    assert_eq!(decisions(hour), decisions(0));
+    assert_eq!(decisions(-hour), decisions(0));
+    assert!(decisions(0).iter().any(|decision| matches!(decision, Decision::Reinject { .. })));
+}
+
+/// A timeout takes segments out of the flight without a loss; the limit follows the facts.
+#[test]
+fn the_backlog_follows_the_flight_after_a_timeout() {
+    let (mut plait, mut path) = train(10, 0, 5, 100);
+    let connection = Connection { unassigned: 1000, window_left: 500, ..Connection::default() };
+    path.cwnd = 100;
+    plait.decide(at(1000), &connection, core::slice::from_ref(&path));
+    for segment in 0..60 {
+        path.in_flight += 1;
+        plait.on_event(&sent(0, 10 + segment), &connection, core::slice::from_ref(&path));
+    }
+    path.in_flight = 2;
+    plait.on_event(&Event::Timeout { path: PathId(0) }, &connection, core::slice::from_ref(&path));
+    plait.on_event(&acked(0, 1, 100), &connection, core::slice::from_ref(&path));
+    plait.decide(at(1200), &connection, core::slice::from_ref(&path));
+    assert!(plait.bottlenecks[0].free() <= 1210 * MILLI, "2 segments of 5 ms");
+}
+
+/// Ten packets whose acknowledgements come at two moments show no spacing.
+#[test]
+fn acknowledgements_that_come_together_measure_nothing() {
+    let (mut plait, mut path) = (plait(&[]), path(0, 100, 50));
+    let connection = Connection::default();
+    plait.decide(at(0), &connection, core::slice::from_ref(&path));
+    for segment in 0..10 {
+        path.in_flight += 1;
+        plait.on_event(&sent(0, segment), &connection, core::slice::from_ref(&path));
+    }
+    for time in [100, 101] {
+        path.in_flight -= 5;
+        plait.on_event(&acked(0, 5, 100), &connection, core::slice::from_ref(&path));
+        plait.decide(at(time), &connection, core::slice::from_ref(&path));
+    }
+    assert!(!plait.bottlenecks[0].is_measured(&path));
 }
