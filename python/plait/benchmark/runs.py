@@ -1,0 +1,148 @@
+"""The runs of a benchmark: a row per point, scheduler and repetition.
+
+Runs use the loop of sweeps (`plait.sweep.chunk`), and continue after an interruption like these.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from plait.benchmark.suite import METRICS, Point
+from plait.engines import core_hash
+from plait.scenarios.bounds import tightest
+from plait.scenarios.repetition import perturbed
+from plait.sweep import chunk
+from plait.sweep.chunk import SweepRun
+from plait.sweep.journal import Journal, Row
+from plait.sweep.plan import PlannedScheduler
+
+ALONE, BOUND = "alone", "bound"
+"""Schedulers of the rows with references: the best path alone, and the bound."""
+PLACES = [f"/metrics/{name.replace('.', '/')}" for name in METRICS.values()]
+SCHEMA = {
+    "domain": pl.String,
+    "point": pl.Int64,
+    "scheduler": pl.String,
+    "seed": pl.Int64,
+    "value": pl.Float64,
+    "error": pl.String,
+}
+Told = Callable[[float], None] | None
+
+
+class _Run(NamedTuple):
+    """A run of a point, with the label of its row and the scenario's JSON."""
+
+    point: Point
+    label: str
+    scheduler: PlannedScheduler
+    seed: int
+    scenario: str
+
+
+def measured(
+    points: Sequence[Point],
+    schedulers: Sequence[PlannedScheduler],
+    *,
+    threads: int = 0,
+    folder: Path | None = None,
+    progress: Told = None,
+) -> pl.DataFrame:
+    """Make the runs of schedulers at points, and return their rows.
+
+    The value of a failed run is null, and of a run without the metric, such as a file that did not
+    arrive.
+
+    Args:
+        points: the points.
+        schedulers: the schedulers.
+        threads: number of threads; 0: one per core.
+        folder: has the runs of an interrupted call, and keeps each run as soon as it is complete.
+        progress: called with the completed share of the runs.
+    """
+    return _made([run for point in points for run in _runs(point, schedulers)], threads, folder, progress)
+
+
+def references(points: Sequence[Point], *, threads: int = 0, progress: Told = None) -> pl.DataFrame:
+    """Return the bound of each repetition, and the runs of the best path alone, as such rows.
+
+    The best path is the one with the best mean, under `lowest-rtt`.
+    """
+    single = [
+        run._replace(point=point, label=path["name"])
+        for point in points
+        for path in point.table["path"]
+        for run in _runs(
+            Point(point.domain, point.number, {**point.table, "path": [path]}),
+            [PlannedScheduler("lowest-rtt", "lowest-rtt")],
+        )
+    ]
+    rows = _made(single, threads, None, progress).rows_by_key(["domain", "point", "scheduler"])
+    found = []
+    for point in points:
+        alone = [rows[point.domain, point.number, path["name"]] for path in point.table["path"]]
+        best = max(alone, key=lambda own: point.way * sum(value for _, value, _ in own))
+        found += [(point.domain, point.number, ALONE, *row) for row in best]
+        found += [
+            (point.domain, point.number, BOUND, seed, _bound(point, seed), None) for seed in point.seeds
+        ]
+    return pl.DataFrame(found, SCHEMA, orient="row")
+
+
+def _bound(point: Point, seed: int) -> float | None:
+    """Return the tightest valid bound of a repetition."""
+    table = {**json.loads(perturbed(point.scenario.json, seed)), "seed": seed}
+    return tightest(json.dumps(table)).get(point.metric)
+
+
+def _runs(point: Point, schedulers: Sequence[PlannedScheduler]) -> Iterator[_Run]:
+    for seed in point.seeds:
+        scenario = perturbed(point.scenario.json, seed)
+        yield from (_Run(point, one.label, one, seed, scenario) for one in schedulers)
+
+
+def _made(runs: Sequence[_Run], threads: int, folder: Path | None, progress: Told) -> pl.DataFrame:
+    journal = None if folder is None else Journal(folder / f".runs-{_identity(runs)}")
+    found: dict[int, Row] = {} if journal is None else journal.read()
+    if journal is not None:
+        journal.replace(found)  # an incomplete line would damage the next one
+    missing = (
+        SweepRun(index, run.scenario, run.seed, run.scheduler, run.point.id, "")
+        for index, run in enumerate(runs)
+        if index not in found
+    )
+    with closing(chunk.make(missing, PLACES, threads)) as rows:
+        for index, row in rows:
+            found[index] = row
+            if journal is not None:
+                journal.append(index, row)
+            if progress is not None:
+                progress(len(found) / len(runs))
+    if journal is not None:
+        journal.replace({})
+    made = [
+        (one.point.domain, one.point.number, one.label, one.seed, _value(one.point, row), row.error)
+        for one, row in ((run, found[index]) for index, run in enumerate(runs))
+    ]
+    return pl.DataFrame(made, SCHEMA, orient="row")
+
+
+def _value(point: Point, row: Row) -> float | None:
+    names = list(METRICS.values())
+    return None if row.values is None else json.loads(row.values)[names.index(point.metric)]
+
+
+def _identity(runs: Sequence[_Run]) -> str:
+    """Return a hash of everything on which the results of the runs depend."""
+    told = hashlib.sha256(core_hash().encode())
+    for one in runs:
+        own = one.scheduler.own
+        told.update(f"{one.label} {one.seed} {one.scenario} {own and own.sha256}".encode())
+    return told.hexdigest()[:16]

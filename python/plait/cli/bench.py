@@ -1,0 +1,107 @@
+"""`plait bench`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.text import Text
+
+from plait._core import RunError
+from plait.cli.options import JSON, THREADS
+from plait.cli.output import print_json
+from plait.cli.sheet import Sheet
+from plait.results.summary import count
+from plait.support.progress import Progress
+from plait.support.tables import Content
+
+if TYPE_CHECKING:
+    from plait.benchmark.bench import Bench
+
+
+@click.command()
+@click.argument("schedulers", nargs=-1, metavar="[SCHEDULER]...")
+@click.option(
+    "--part",
+    type=click.Choice(["tune", "report"]),
+    default="report",
+    show_default=True,
+    help="The fixed points: tune on some, report others.",
+)
+@click.option("--fresh", metavar="SEED", type=click.IntRange(0), help="Draw other points instead.")
+@click.option("--points", type=click.IntRange(1), metavar="N", help="Only the first N points of each domain.")
+@click.option("--domain", "domains", multiple=True, metavar="NAME", help="Only this domain; may be repeated.")
+@click.option(
+    "--baseline",
+    default="lowest-rtt",
+    show_default=True,
+    metavar="SCHEDULER",
+    help="Compare with this one, point by point.",
+)
+@click.option(
+    "--worst", type=click.IntRange(0), default=3, show_default=True, metavar="N", help="Show N worst cases."
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Write rows, JSON, an HTML page and the scenarios of the worst cases there; an interrupted command goes on.",
+)
+@JSON
+@THREADS
+def bench(
+    schedulers: tuple[str, ...],
+    part: str,
+    fresh: int | None,
+    points: int | None,
+    domains: tuple[str, ...],
+    baseline: str,
+    worst: int,
+    out: Path | None,
+    as_json: bool,
+    threads: int,
+) -> None:
+    """Judge each SCHEDULER on Plait's fixed suite of networks, against all results that are stored.
+
+    \b
+    plait bench mine.py:Mine --part tune
+    plait bench mine.py:Mine --out results/bench
+    plait bench mine.py:Mine all --fresh 7 --points 16
+    plait bench                                          the stored results
+    """  # noqa: D301  click wants the character, not its escape
+    from plait.benchmark.bench import bench as judge
+
+    with Progress("benchmark", lines=True) as progress:
+        found = judge(
+            schedulers,
+            part=part,
+            fresh=fresh,
+            number=points,
+            domains=domains,
+            baseline=baseline,
+            worst=worst,
+            folder=out,
+            threads=threads,
+            progress=progress.update,
+        )
+    if as_json:
+        print_json(found.document())
+    else:
+        _print(found, Sheet())
+    if found.failures:
+        raise RunError(found.failures)
+
+
+def _print(found: Bench, sheet: Sheet) -> None:
+    from plait.benchmark import tables
+
+    known = count(len(found.scores.known), "scheduler")
+    sheet.line(f"[bold]{found.title}[/bold]: {count(len(found.points), 'point')}, results of {known} there")
+    for domain in dict.fromkeys(one.domain for one in found.standings):
+        own = [tables.line(one) for one in found.standings if one.domain == domain]
+        rows = [[Text(cell) for cell in row] for row in own]
+        sheet.table(Content(tables.headings(found), rows), f"{domain}: {tables.TITLES[domain]}")
+    if found.worst:
+        rows = [[Text(cell) for cell in tables.case_line(one)] for one in found.worst]
+        sheet.table(Content(tables.CASE_HEADINGS, rows, words=(0, 1, 5)), "worst cases")
+    sheet.line("\n".join(f"{name}: {meaning}" for name, meaning in tables.TERMS.items()), "dim")
