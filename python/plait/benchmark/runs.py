@@ -8,13 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
 
-from plait.benchmark.suite import METRICS, Point
+from plait.benchmark.suite import MEASURES, Point
 from plait.engines import core_hash
 from plait.scenarios.bounds import tightest
 from plait.scenarios.repetition import perturbed
@@ -25,7 +24,7 @@ from plait.sweep.plan import PlannedScheduler
 
 ALONE, BOUND = "alone", "bound"
 """Schedulers of the rows with references: the best path alone, and the bound."""
-PLACES = [f"/metrics/{name.replace('.', '/')}" for name in METRICS.values()]
+PLACES = [f"/metrics/{name.replace('.', '/')}" for name in MEASURES]
 SCHEMA = {
     "domain": pl.String,
     "point": pl.Int64,
@@ -118,13 +117,12 @@ def _made(runs: Sequence[_Run], threads: int, folder: Path | None, progress: Tol
         for index, run in enumerate(runs)
         if index not in found
     )
-    with closing(chunk.make(missing, PLACES, threads)) as rows:
-        for index, row in rows:
-            found[index] = row
-            if journal is not None:
-                journal.append(index, row)
-            if progress is not None:
-                progress(len(found) / len(runs))
+    for index, row in chunk.make(missing, PLACES, threads):
+        found[index] = row
+        if journal is not None:
+            journal.append(index, row)
+        if progress is not None:
+            progress(len(found) / len(runs))
     if journal is not None:
         journal.replace({})
     made = [
@@ -135,8 +133,9 @@ def _made(runs: Sequence[_Run], threads: int, folder: Path | None, progress: Tol
 
 
 def _value(point: Point, row: Row) -> float | None:
-    names = list(METRICS.values())
-    return None if row.values is None else json.loads(row.values)[names.index(point.metric)]
+    if row.values is None:
+        return None
+    return point.value(dict(zip(MEASURES, json.loads(row.values), strict=True)))
 
 
 def _identity(runs: Sequence[_Run]) -> str:

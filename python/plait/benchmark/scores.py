@@ -92,7 +92,10 @@ class Scores:
         }
         self.known = [name for name in self.values if name not in (ALONE, BOUND)]
         signed = np.array(
-            [np.where(np.isnan(own), -np.inf, self._way * own) for own in map(self.values.get, self.known)]
+            [
+                np.where(np.isnan(own), -np.inf, self._way * own)
+                for own in (self.values[name] for name in self.known)
+            ]
         )
         self._first = signed.argmax(axis=0)
         self.best = self._way * signed.max(axis=0)
@@ -124,11 +127,11 @@ class Scores:
             name,
             domain,
             int(here.sum()),
-            bootstrap_mean(of_best >= NEAR),
+            _near(of_best),
             float(np.quantile(of_best, 0.05)),
             float(np.median(of_best)),
-            bootstrap_mean(self.ratio(name, self.values[BOUND])[here] >= NEAR),
-            bootstrap_mean(self.ratio(name, self.values[ALONE])[here] >= NEAR),
+            _near(self.ratio(name, self.values[BOUND])[here]),
+            _near(self.ratio(name, self.values[ALONE])[here]),
             self._gain(name, here),
             int(np.isnan(self.values[name][here]).sum()),
         )
@@ -154,3 +157,7 @@ class Scores:
             )
             for at in np.argsort(ratios, kind="stable")[:number]
         ]
+
+
+def _near(ratios: Ratios) -> Estimate:
+    return bootstrap_mean((ratios >= NEAR).astype(np.float64))

@@ -39,6 +39,8 @@ METRICS: Mapping[str, str] = {
     "file": "completion_time_s",
 }
 """The metric that counts, by kind of workload."""
+MEASURES = (*METRICS.values(), "undelivered_bytes", "measured_s")
+"""The metrics of a run from which its value follows."""
 
 PACKET = 12e3
 """Bits of a full packet."""
@@ -78,6 +80,20 @@ class Point:
         """1 if more of the metric is better, −1 if less is."""
         return direction(self.metric)
 
+    def value(self, measures: Mapping[str, float | None]) -> float | None:
+        """Return the value of a run with these measures; None without one.
+
+        It is the metric. Only of blocks, which count in a run's metric when they are delivered, the
+        others count too: with half of the time of their backlog, which is their mean age at the
+        end, if that is more than the mean delay. Otherwise a scheduler would gain by a stall.
+        """
+        found, workload = measures[self.metric], self.table["workload"]
+        if found is None or workload["kind"] != "cbr":
+            return found
+        backlog = (measures["undelivered_bytes"] or 0) * 8 / (_number(workload["rate"]) * 1e3)
+        share = min(1.0, backlog / (measures["measured_s"] or 1))
+        return found + share * max(0.0, backlog / 2 * 1e3 - found)
+
     @property
     def seeds(self) -> Sequence[int]:
         """The seeds of the repetitions; the first one runs the scenario as written."""
@@ -110,6 +126,19 @@ def points(part: str, number: int | None = None, domains: Sequence[str] = ()) ->
         raise ScenarioError(message)
     count = number or most or PARTS["report"]
     return [_point(part, name, index) for name in domains or DOMAINS for index in range(count)]
+
+
+def amounts(point: Point) -> dict[str, float]:
+    """Return quantities of a point that figures show."""
+    rates = [_number(path["rate"]) / 1e3 for path in point.table["path"]]
+    rtts = [_number(path["rtt"]) / 1e3 for path in point.table["path"]]
+    return {
+        "paths": len(rates),
+        "capacity (Mbit/s)": sum(rates),
+        "longest round trip (ms)": max(rtts),
+        "longest / shortest round trip": max(rtts) / min(rtts),
+        "receive buffer (kB)": _number(point.table["transport"]["receive_buffer"]),
+    }
 
 
 def digest(given: Sequence[Point]) -> str:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from plait._core import RunError
 from plait.cli.options import JSON, THREADS
-from plait.cli.output import print_json
+from plait.cli.output import print_json, say
 from plait.cli.sheet import Sheet
 from plait.results.summary import count
 from plait.support.progress import Progress
@@ -70,6 +70,7 @@ def bench(
     plait bench                                          the stored results
     """  # noqa: D301  click wants the character, not its escape
     from plait.benchmark.bench import bench as judge
+    from plait.benchmark.output import write
 
     with Progress("benchmark", lines=True) as progress:
         found = judge(
@@ -84,16 +85,19 @@ def bench(
             threads=threads,
             progress=progress.update,
         )
+    page = None if out is None else write(found, out)
     if as_json:
         print_json(found.document())
     else:
-        _print(found, Sheet())
+        _print(found, Sheet(), out)
+        if page is not None:
+            say(f"wrote {page}")
     if found.failures:
         raise RunError(found.failures)
 
 
-def _print(found: Bench, sheet: Sheet) -> None:
-    from plait.benchmark import tables
+def _print(found: Bench, sheet: Sheet, folder: Path | None) -> None:
+    from plait.benchmark import output, tables
 
     known = count(len(found.scores.known), "scheduler")
     sheet.line(f"[bold]{found.title}[/bold]: {count(len(found.points), 'point')}, results of {known} there")
@@ -104,4 +108,7 @@ def _print(found: Bench, sheet: Sheet) -> None:
     if found.worst:
         rows = [[Text(cell) for cell in tables.case_line(one)] for one in found.worst]
         sheet.table(Content(tables.CASE_HEADINGS, rows, words=(0, 1, 5)), "worst cases")
+        again = "with --out, the scenarios of these cases are written, and commands that repeat them"
+        lines = [again] if folder is None else [output.command(found, one, folder) for one in found.worst]
+        sheet.line(Text("\n".join(dict.fromkeys(lines))))
     sheet.line("\n".join(f"{name}: {meaning}" for name, meaning in tables.TERMS.items()), "dim")
