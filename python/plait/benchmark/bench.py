@@ -109,11 +109,11 @@ def bench(
     part = part if fresh is None else f"fresh {fresh}"
     chosen = points(part, number, domains)
     stored = known(part, chosen)
-    given, held = _labelled(schedulers), schedulers_of(stored)
+    given, held = labelled(schedulers), schedulers_of(stored)
     if not given and not held:
         message = f"schedulers: {part} has no stored results; expected at least one scheduler"
         raise ScenarioError(message)
-    run = given if baseline in (*given, *held) else given | _labelled([baseline])
+    run = given if baseline in (*given, *held) else given | labelled([baseline])
     planned = [PlannedScheduler(label, choice) for label, choice in run.items()]
     for one in planned:
         refusal(Task(scenario=chosen[0].scenario, scheduler=one.choice), "sim")
@@ -138,7 +138,7 @@ def bench(
     )
 
 
-def _labelled(schedulers: Sequence[Any]) -> dict[str, str | Mapping[str, Any] | Own]:
+def labelled(schedulers: Sequence[Any]) -> dict[str, str | Mapping[str, Any] | Own]:
     """Return the schedulers by label."""
     choices = parse_list(schedulers, "schedulers")
     labels = [str(one) for one in label_all(choices)]

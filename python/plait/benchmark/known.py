@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from plait.benchmark.runs import ALONE, BOUND, SCHEMA
+from plait.benchmark.runs import ALONE, BOUND, MEAN, SCHEMA
 from plait.benchmark.suite import PARTS, SUITE, Point
 from plait.support.files import parquet, whole_file
 
@@ -32,15 +32,17 @@ def known(part: str, points: Sequence[Point]) -> pl.DataFrame:
     return found.with_columns(seed=pl.lit(None, pl.Int64), error=pl.lit(None, pl.String)).select(list(SCHEMA))
 
 
-def store(rows: pl.DataFrame) -> None:
-    """Write rows with a column `part` as the stored results.
+def store(rows: pl.DataFrame, *, keep: bool) -> None:
+    """Write rows with a column `part` as the stored results; `keep` those of other schedulers.
 
     Raises:
         OutputError: the file is not writable.
     """
-    whole = pl.when(pl.col("value").null_count() == 0).then(pl.col("value").mean())
     keys = ["part", "domain", "point", "scheduler"]
-    means = rows.group_by(keys, maintain_order=True).agg(value=whole)
+    means = rows.group_by(keys, maintain_order=True).agg(MEAN)
+    if keep and FILE.is_file():
+        stored = pl.read_parquet(FILE)
+        means = pl.concat([stored.join(means, on=keys, how="anti", maintain_order="left"), means])
     with whole_file(FILE) as temporary:
         temporary.write_bytes(parquet(means))
 

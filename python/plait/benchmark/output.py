@@ -18,6 +18,7 @@ from plait.benchmark.suite import REPETITIONS, amounts
 from plait.reports.page import page
 from plait.reports.reading import Rows
 from plait.reports.sweeps import dataset_page
+from plait.results.summary import count
 from plait.scenarios.text import scenario_text
 from plait.support.files import parquet, whole_file, write_text
 
@@ -60,33 +61,34 @@ def command(found: Bench, case: Case, folder: Path) -> str:
 def _content(found: Bench, folder: Path) -> dict[str, Any]:
     """Return the input of the page's template: a dataset's page, and the tables before it."""
     scores, labels = found.scores, list(found.texts)
-    places = pl.DataFrame([{"domain": one.domain, **amounts(one)} for one in found.points])
+    keys = ["domain", "point", "scheduler"]
+    places = pl.DataFrame(
+        [{"domain": one.domain, "point": one.number, **amounts(one)} for one in found.points]
+    )
     frames = [
-        places.with_row_index("point").with_columns(
+        places.with_columns(
             pl.lit(label).alias("scheduler"),
             pl.Series(BEST_RATIO, scores.of_best(label)),
             pl.Series(BOUND_RATIO, np.minimum(scores.ratio(label, scores.values[BOUND]), 1.0)),
         )
         for label in labels
     ]
-    frame = pl.concat(frames).with_columns(seed=pl.lit(1), error=pl.lit(None, pl.String))
+    errors = found.rows.group_by(keys).agg(pl.col("error").drop_nulls().first())
+    frame = pl.concat(frames).join(errors, on=keys, how="left", maintain_order="left")
+    numbered = frame.with_columns(seed=pl.lit(1), point=pl.struct("domain", "point").rank("dense"))
+    variables = [name for name in places.columns if name != "point"]
     better = [{"name": name, "better": "more"} for name in (BEST_RATIO, BOUND_RATIO)]
-    about = {"name": found.title, "metric": better}
-    content = dataset_page(Rows(frame.with_row_index(), places.columns, labels, about))
-    names = dict.fromkeys(one.domain for one in found.standings)
-    return content | {
+    rows = Rows(numbered.with_row_index(), variables, labels, {"name": found.title, "metric": better})
+    return dataset_page(rows) | {
         "kind": "bench",
+        "summary": f"{count(len(found.points), 'point')}, {count(REPETITIONS, 'repetition')} of each, results of "
+        f"{count(len(scores.known), 'scheduler')} there",
         "headings": tables.headings(found),
-        "groups": [
-            (
-                f"{name}: {tables.TITLES[name]}",
-                [tables.line(one) for one in found.standings if one.domain == name],
-            )
-            for name in names
-        ],
+        "groups": tables.groups(found),
         "case_headings": [*tables.CASE_HEADINGS, "again"],
         "cases": [[*tables.case_line(one), command(found, one, folder)] for one in found.worst],
         "terms": tables.TERMS,
+        "definitions": [],
         "plan": [
             (key, [str(value)]) for key, value in found.document().items() if not isinstance(value, list)
         ],

@@ -33,6 +33,8 @@ SCHEMA = {
     "value": pl.Float64,
     "error": pl.String,
 }
+MEAN = pl.when(pl.col("value").null_count() == 0).then(pl.col("value").mean()).alias("value")
+"""The value of a point: the mean of its repetitions, null if one of them has no value."""
 Told = Callable[[float], None] | None
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plait.benchmark.runs import ALONE, BOUND
+from plait.benchmark.runs import ALONE, BOUND, MEAN
 from plait.benchmark.suite import Point
 from plait.statistics.estimate import Estimate, bootstrap_mean, change_of_pairs
 
@@ -78,9 +78,7 @@ class Scores:
         places = pl.DataFrame(
             {"domain": [one.domain for one in points], "point": [one.number for one in points]}
         )
-        # A point without a value in one repetition has none.
-        whole = pl.when(pl.col("value").null_count() == 0).then(pl.col("value").mean())
-        means = rows.group_by("domain", "point", "scheduler", maintain_order=True).agg(whole.alias("value"))
+        means = rows.group_by("domain", "point", "scheduler", maintain_order=True).agg(MEAN)
         wide = places.join(
             means.pivot(on="scheduler", index=["domain", "point"], values="value"),
             on=["domain", "point"],

@@ -22,9 +22,9 @@ from plait.support.words import expected
 
 SUITE = 1
 """The number of the suite, which papers cite."""
-PARTS: Mapping[str, int] = {"tune": 32, "report": 64}
+PARTS: Mapping[str, int] = {"tune": 64, "report": 128}
 """The fixed parts, and their points in each domain."""
-REPETITIONS = 3
+REPETITIONS = 5
 """Runs of a scheduler at a point; their mean counts."""
 DOMAINS: Mapping[str, str] = {
     "bulk": "endless data; the goodput counts",

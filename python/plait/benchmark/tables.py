@@ -42,6 +42,14 @@ def headings(found: Bench) -> Sequence[str]:
     )
 
 
+def groups(found: Bench) -> list[tuple[str, list[list[str]]]]:
+    """Return for each domain a title and the rows of its standings."""
+    return [
+        (f"{domain}: {TITLES[domain]}", [line(one) for one in found.standings if one.domain == domain])
+        for domain in dict.fromkeys(one.domain for one in found.standings)
+    ]
+
+
 def line(one: Standing) -> list[str]:
     """Return a row of the standings."""
     return [

@@ -9,7 +9,7 @@ import click
 from rich.text import Text
 
 from plait._core import RunError
-from plait.cli.options import JSON, THREADS
+from plait.cli.options import JSON, THREADS, excludes
 from plait.cli.output import print_json, say
 from plait.cli.sheet import Sheet
 from plait.results.summary import count
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 @click.option(
     "--part",
     type=click.Choice(["tune", "report"]),
-    default="report",
-    show_default=True,
-    help="The fixed points: tune on some, report others.",
+    help="The fixed points, for tuning or for reports; default: report.",
 )
 @click.option("--fresh", metavar="SEED", type=click.IntRange(0), help="Draw other points instead.")
 @click.option("--points", type=click.IntRange(1), metavar="N", help="Only the first N points of each domain.")
@@ -51,7 +49,7 @@ if TYPE_CHECKING:
 @THREADS
 def bench(
     schedulers: tuple[str, ...],
-    part: str,
+    part: str | None,
     fresh: int | None,
     points: int | None,
     domains: tuple[str, ...],
@@ -69,13 +67,14 @@ def bench(
     plait bench mine.py:Mine all --fresh 7 --points 16
     plait bench                                          the stored results
     """  # noqa: D301  click wants the character, not its escape
+    excludes("--fresh", fresh is not None, part=part)
     from plait.benchmark.bench import bench as judge
     from plait.benchmark.output import write
 
     with Progress("benchmark", lines=True) as progress:
         found = judge(
             schedulers,
-            part=part,
+            part=part or "report",
             fresh=fresh,
             number=points,
             domains=domains,
@@ -101,14 +100,13 @@ def _print(found: Bench, sheet: Sheet, folder: Path | None) -> None:
 
     known = count(len(found.scores.known), "scheduler")
     sheet.line(f"[bold]{found.title}[/bold]: {count(len(found.points), 'point')}, results of {known} there")
-    for domain in dict.fromkeys(one.domain for one in found.standings):
-        own = [tables.line(one) for one in found.standings if one.domain == domain]
-        rows = [[Text(cell) for cell in row] for row in own]
-        sheet.table(Content(tables.headings(found), rows), f"{domain}: {tables.TITLES[domain]}")
+    for title, lines in tables.groups(found):
+        rows = [[Text(cell) for cell in row] for row in lines]
+        sheet.table(Content(tables.headings(found), rows), title)
     if found.worst:
         rows = [[Text(cell) for cell in tables.case_line(one)] for one in found.worst]
         sheet.table(Content(tables.CASE_HEADINGS, rows, words=(0, 1, 5)), "worst cases")
         again = "with --out, the scenarios of these cases are written, and commands that repeat them"
-        lines = [again] if folder is None else [output.command(found, one, folder) for one in found.worst]
-        sheet.line(Text("\n".join(dict.fromkeys(lines))))
+        commands = [again] if folder is None else [output.command(found, one, folder) for one in found.worst]
+        sheet.line(Text("\n".join(dict.fromkeys(commands))))
     sheet.line("\n".join(f"{name}: {meaning}" for name, meaning in tables.TERMS.items()), "dim")
