@@ -39,7 +39,7 @@ def made(names: Sequence[str], threads: int) -> pl.DataFrame:
         with Progress(f"running part {part}", lines=True) as progress:
             rows = [measured(points, planned, threads=threads, folder=FOLDER, progress=progress.update)]
         if not names:
-            rows.append(references(points, threads=threads))
+            rows.append(references(points, threads=threads, folder=FOLDER))
         found.append(pl.concat(rows).with_columns(part=pl.lit(part)))
     return pl.concat(found)
 

@@ -15,6 +15,7 @@ from plait.benchmark.known import known, schedulers_of
 from plait.benchmark.runs import ALONE, measured, references
 from plait.benchmark.scores import Case, Scores, Standing
 from plait.benchmark.suite import REPETITIONS, SUITE, Point, digest, points
+from plait.results.summary import count
 from plait.runs.run import Task, refusal
 from plait.scenarios.own import Own, with_parameters
 from plait.scenarios.scheduler import distinct, label_all, parse_list
@@ -54,7 +55,7 @@ class Bench:
         failed = self.rows.filter(pl.col("error").is_not_null())
         counts = Counter(zip(failed["scheduler"], failed["error"], strict=True))
         return "; ".join(
-            f"{label}: {count} runs failed: {why}" for (label, why), count in counts.most_common(3)
+            f"{label}: {count(number, 'run')} failed: {why}" for (label, why), number in counts.most_common(3)
         )
 
     def document(self) -> dict[str, Any]:
@@ -122,7 +123,7 @@ def bench(
     parts = [stored.filter(~pl.col("scheduler").is_in(list(run)))]
     rows = measured(chosen, planned, threads=threads, folder=folder, progress=part_of(progress, 0, 0.8))
     if ALONE not in stored["scheduler"]:
-        parts.append(references(chosen, threads=threads, progress=part_of(progress, 0.8, 1)))
+        parts.append(references(chosen, threads=threads, folder=folder, progress=part_of(progress, 0.8, 1)))
     judged = {label: _text(label, choice) for label, choice in given.items()} or {name: name for name in held}
     scores = Scores(chosen, pl.concat([rows, *parts]), list(judged), baseline)
     return Bench(

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import NamedTuple
 
 import polars as pl
@@ -58,7 +61,7 @@ def measured(
 ) -> pl.DataFrame:
     """Make the runs of schedulers at points, and return their rows.
 
-    The value of a failed run is null, and of a run without the metric, such as a file that did not
+    The value is null for a failed run, and for a run without the metric, as if a file does not
     arrive.
 
     Args:
@@ -71,11 +74,18 @@ def measured(
     return _made([run for point in points for run in _runs(point, schedulers)], threads, folder, progress)
 
 
-def references(points: Sequence[Point], *, threads: int = 0, progress: Told = None) -> pl.DataFrame:
+def references(
+    points: Sequence[Point], *, threads: int = 0, folder: Path | None = None, progress: Told = None
+) -> pl.DataFrame:
     """Return the bound of each repetition, and the runs of the best path alone, as such rows.
 
-    The best path is the one with the best mean, under `lowest-rtt`.
+    The best path is the one with the best mean. Arguments are as for `measured`.
     """
+
+    def mean(point: Point, rows: Sequence[tuple[int, float | None, str | None]]) -> float:
+        values = [value for _, value, _ in rows if value is not None]
+        return point.way * fmean(values) if len(values) == len(rows) else -math.inf
+
     single = [
         run._replace(point=point, label=path["name"])
         for point in points
@@ -85,11 +95,11 @@ def references(points: Sequence[Point], *, threads: int = 0, progress: Told = No
             [PlannedScheduler("lowest-rtt", "lowest-rtt")],
         )
     ]
-    rows = _made(single, threads, None, progress).rows_by_key(["domain", "point", "scheduler"])
+    rows = _made(single, threads, folder, progress).rows_by_key(["domain", "point", "scheduler"])
     found = []
     for point in points:
         alone = [rows[point.domain, point.number, path["name"]] for path in point.table["path"]]
-        best = max(alone, key=lambda own: point.way * sum(value for _, value, _ in own))
+        best = max(alone, key=partial(mean, point))
         found += [(point.domain, point.number, ALONE, *row) for row in best]
         found += [
             (point.domain, point.number, BOUND, seed, _bound(point, seed), None) for seed in point.seeds
@@ -110,9 +120,10 @@ def _runs(point: Point, schedulers: Sequence[PlannedScheduler]) -> Iterator[_Run
 
 
 def _made(runs: Sequence[_Run], threads: int, folder: Path | None, progress: Told) -> pl.DataFrame:
-    journal = None if folder is None else Journal(folder / f".runs-{_identity(runs)}")
-    found: dict[int, Row] = {} if journal is None else journal.read()
-    if journal is not None:
+    journal, found = None, dict[int, Row]()
+    if folder is not None:
+        journal = Journal(folder / f".runs-{_identity(runs)}")
+        found = journal.read()
         journal.replace(found)  # an incomplete line would damage the next one
     missing = (
         SweepRun(index, run.scenario, run.seed, run.scheduler, run.point.id, "")

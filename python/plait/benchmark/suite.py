@@ -32,7 +32,7 @@ DOMAINS: Mapping[str, str] = {
     "files": "a file of 20 kB to 10 MB; its completion time counts",
     "wide": "one of these, on other transports and harder links",
 }
-"""The domains, and what they are."""
+"""The domains, each with its meaning."""
 METRICS: Mapping[str, str] = {
     "bulk": "goodput_bps",
     "cbr": "block_delay_ms.mean",

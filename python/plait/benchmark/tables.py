@@ -12,7 +12,7 @@ from plait.statistics.estimate import Estimate
 from plait.support.tables import NONE
 
 TITLES = {**DOMAINS, ALL: "all domains together, each point with the same weight"}
-"""What each domain is."""
+"""The meaning of each domain."""
 TERMS = {
     "near the best": "share of the points within 5 % of the best known value, which is the best of all "
     "schedulers with results there",

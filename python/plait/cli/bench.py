@@ -38,7 +38,12 @@ if TYPE_CHECKING:
     help="Compare with this one, point by point.",
 )
 @click.option(
-    "--worst", type=click.IntRange(0), default=3, show_default=True, metavar="N", help="Show N worst cases."
+    "--worst",
+    type=click.IntRange(0),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="Show N worst cases of each SCHEDULER.",
 )
 @click.option(
     "--out",
@@ -79,7 +84,7 @@ def bench(
             number=points,
             domains=domains,
             baseline=baseline,
-            worst=worst,
+            worst=worst if schedulers else 0,
             folder=out,
             threads=threads,
             progress=progress.update,
