@@ -14,7 +14,7 @@ from plait.cli.output import print_json, say
 from plait.cli.sheet import Sheet
 from plait.results.summary import count
 from plait.support.progress import Progress
-from plait.support.tables import Content
+from plait.support.tables import Content, beside
 
 if TYPE_CHECKING:
     from plait.benchmark.bench import Bench
@@ -107,7 +107,8 @@ def _print(found: Bench, sheet: Sheet, folder: Path | None) -> None:
     sheet.line(f"[bold]{found.title}[/bold]: {count(len(found.points), 'point')}, results of {known} there")
     for title, lines in tables.groups(found):
         rows = [[Text(cell) for cell in row] for row in lines]
-        sheet.table(Content(tables.headings(found), rows), title)
+        for part in beside(Content(tables.headings(found), rows), sheet.width):
+            sheet.table(part, title)
     if found.worst:
         rows = [[Text(cell) for cell in tables.case_line(one)] for one in found.worst]
         sheet.table(Content(tables.CASE_HEADINGS, rows, words=(0, 1, 5)), "worst cases")
