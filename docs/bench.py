@@ -15,7 +15,7 @@ import polars as pl
 from plait.benchmark import suite
 from plait.benchmark.bench import Bench, bench, labelled
 from plait.benchmark.known import EXTRAS, FILE, store
-from plait.benchmark.runs import measured, references
+from plait.benchmark.runs import forget, measured, references
 from plait.benchmark.scores import ALL, Standing
 from plait.benchmark.tables import headings, line
 from plait.cli.errors import guarded
@@ -79,6 +79,7 @@ def main(names: tuple[str, ...], page: bool, threads: int) -> None:
     """Make the stored results of each SCHEDULER, or of all, and write the page anew."""
     if not page:
         store(made(names, threads), keep=bool(names))
+        forget(FOLDER)
         click.echo(f"wrote {FILE.name}")
     found = bench(worst=0)
     write_text(PAGE, fill(PAGE.read_text(encoding="utf-8"), tables(found), values(found)))

@@ -12,7 +12,7 @@ import polars as pl
 
 from plait._core import ScenarioError
 from plait.benchmark.known import known, schedulers_of
-from plait.benchmark.runs import ALONE, measured, references
+from plait.benchmark.runs import ALONE, forget, measured, references
 from plait.benchmark.scores import Case, Scores, Standing
 from plait.benchmark.suite import REPETITIONS, SUITE, Point, digest, points
 from plait.results.summary import count
@@ -124,6 +124,8 @@ def bench(
     rows = measured(chosen, planned, threads=threads, folder=folder, progress=part_of(progress, 0, 0.8))
     if ALONE not in stored["scheduler"]:
         parts.append(references(chosen, threads=threads, folder=folder, progress=part_of(progress, 0.8, 1)))
+    if folder is not None:
+        forget(folder)
     judged = {label: _text(label, choice) for label, choice in given.items()} or {name: name for name in held}
     scores = Scores(chosen, pl.concat([rows, *parts]), list(judged), baseline)
     return Bench(

@@ -25,6 +25,8 @@ from plait.sweep.chunk import SweepRun
 from plait.sweep.journal import Journal, Row
 from plait.sweep.plan import PlannedScheduler
 
+JOURNAL = ".runs-"
+"""Prefix of the files with the runs of a call."""
 ALONE, BOUND = "alone", "bound"
 """Schedulers of the rows with references: the best path alone, and the bound."""
 PLACES = [f"/metrics/{name.replace('.', '/')}" for name in MEASURES]
@@ -68,7 +70,7 @@ def measured(
         points: the points.
         schedulers: the schedulers.
         threads: number of threads; 0: one per core.
-        folder: has the runs of an interrupted call, and keeps each run as soon as it is complete.
+        folder: has the runs of an interrupted call, and keeps each run; see `forget`.
         progress: called with the completed share of the runs.
     """
     return _made([run for point in points for run in _runs(point, schedulers)], threads, folder, progress)
@@ -107,6 +109,12 @@ def references(
     return pl.DataFrame(found, SCHEMA, orient="row")
 
 
+def forget(folder: Path) -> None:
+    """Remove the runs that calls have kept in a folder."""
+    for file in folder.glob(f"{JOURNAL}*"):
+        file.unlink()
+
+
 def _bound(point: Point, seed: int) -> float | None:
     """Return the tightest valid bound of a repetition."""
     table = {**json.loads(perturbed(point.scenario.json, seed)), "seed": seed}
@@ -122,7 +130,7 @@ def _runs(point: Point, schedulers: Sequence[PlannedScheduler]) -> Iterator[_Run
 def _made(runs: Sequence[_Run], threads: int, folder: Path | None, progress: Told) -> pl.DataFrame:
     journal, found = None, dict[int, Row]()
     if folder is not None:
-        journal = Journal(folder / f".runs-{_identity(runs)}")
+        journal = Journal(folder / f"{JOURNAL}{_identity(runs)}")
         found = journal.read()
         journal.replace(found)  # an incomplete line would damage the next one
     missing = (
@@ -137,7 +145,7 @@ def _made(runs: Sequence[_Run], threads: int, folder: Path | None, progress: Tol
         if progress is not None:
             progress(len(found) / len(runs))
     if journal is not None:
-        journal.replace({})
+        journal.close()
     made = [
         (one.point.domain, one.point.number, one.label, one.seed, _value(one.point, row), row.error)
         for one, row in ((run, found[index]) for index, run in enumerate(runs))

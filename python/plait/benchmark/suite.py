@@ -22,7 +22,7 @@ from plait.support.words import expected
 
 SUITE = 1
 """The number of the suite, which papers cite."""
-PARTS: Mapping[str, int] = {"tune": 64, "report": 128}
+PARTS: Mapping[str, int] = {"tune": 32, "report": 64}
 """The fixed parts, and their points in each domain."""
 REPETITIONS = 5
 """Runs of a scheduler at a point; their mean counts."""
