@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import shlex
 from pathlib import Path
@@ -21,6 +22,7 @@ from plait.benchmark.scores import Scores
 from plait.benchmark.suite import Point, digest, points
 from plait.cli import cli
 from plait.scenarios.scheduler import schedulers
+from plait.support.pages import fill
 from plait.sweep.plan import PlannedScheduler
 
 HASHES = {
@@ -235,6 +237,19 @@ def test_results_of_all_built_in_schedulers_are_stored() -> None:
         stored = known(part, chosen)
         assert set(schedulers_of(stored)) == wanted
         assert len(stored) == len(chosen) * (len(wanted) + 2)
+
+
+def test_the_page_has_the_stored_results() -> None:
+    """If this fails: .venv/bin/python docs/bench.py --page."""
+    folder = Path(__file__).parents[2] / "docs"
+    spec = importlib.util.spec_from_file_location("bench_page", folder / "bench.py")
+    assert spec is not None
+    assert spec.loader is not None
+    page = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(page)
+    text = page.PAGE.read_text(encoding="utf-8")
+    found = bench(worst=0)
+    assert fill(text, page.tables(found), page.values(found)) == text
 
 
 def test_stored_results_are_those_of_this_code() -> None:

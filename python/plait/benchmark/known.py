@@ -28,7 +28,7 @@ def known(part: str, points: Sequence[Point]) -> pl.DataFrame:
         return pl.DataFrame(schema=SCHEMA)
     stored = pl.read_parquet(FILE).filter(pl.col("part") == part)
     wanted = pl.DataFrame([(one.domain, one.number) for one in points], ["domain", "point"], orient="row")
-    found = stored.join(wanted, on=["domain", "point"], how="semi")
+    found = stored.join(wanted, on=["domain", "point"], how="semi", maintain_order="left")
     return found.with_columns(seed=pl.lit(None, pl.Int64), error=pl.lit(None, pl.String)).select(list(SCHEMA))
 
 

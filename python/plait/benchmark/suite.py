@@ -45,13 +45,15 @@ MEASURES = (*METRICS.values(), "undelivered_bytes", "measured_s")
 PACKET = 12e3
 """Bits of a full packet."""
 PACKETS = 40_000
-"""Packets that the paths carry in a run of endless data or blocks, within the limits below."""
+"""Packets that the paths can carry in a run of endless data or blocks."""
 SECONDS = 8.0, 30.0
+"""The least and the most seconds of such a run; the numbers below may need more."""
 ROUND_TRIPS = 40
 """Round trips of the slowest path that a run has at least."""
 BLOCKS = 40
 """Blocks that a run has at least."""
 WARMUP = 0.2
+"""Share of such a run that does not count."""
 PATIENCE = 4, 30.0
 """A file may take so many times its time at the paths' rates, and these seconds."""
 Item = TypeVar("Item")
