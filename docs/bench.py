@@ -29,19 +29,19 @@ PAGE = Path(__file__).resolve().parent / "bench.md"
 FOLDER = PAGE.parents[1] / "results" / "bench-suite"
 
 
-def made(names: Sequence[str], threads: int) -> pl.DataFrame:
-    """Make the runs of schedulers on all parts; with the references if all schedulers are wanted."""
+def make(names: Sequence[str], threads: int) -> None:
+    """Make the stored results of schedulers on all parts; without names also the references."""
     planned = [PlannedScheduler(*one) for one in labelled(names or [EVERY, *EXTRAS]).items()]
     make_folder(FOLDER)
-    found = []
     for part in suite.PARTS:
         points = suite.points(part)
         with Progress(f"running part {part}", lines=True) as progress:
             rows = [measured(points, planned, threads=threads, folder=FOLDER, progress=progress.update)]
         if not names:
             rows.append(references(points, threads=threads, folder=FOLDER))
-        found.append(pl.concat(rows).with_columns(part=pl.lit(part)))
-    return pl.concat(found)
+        store(part, pl.concat(rows), keep=bool(names))
+        click.echo(f"wrote part {part} of {FILE.name}")
+    forget(FOLDER)
 
 
 def tables(found: Bench) -> dict[str, str]:
@@ -78,9 +78,7 @@ def values(found: Bench) -> dict[str, str]:
 def main(names: tuple[str, ...], page: bool, threads: int) -> None:
     """Make the stored results of each SCHEDULER, or of all, and write the page anew."""
     if not page:
-        store(made(names, threads), keep=bool(names))
-        forget(FOLDER)
-        click.echo(f"wrote {FILE.name}")
+        make(names, threads)
     found = bench(worst=0)
     write_text(PAGE, fill(PAGE.read_text(encoding="utf-8"), tables(found), values(found)))
     click.echo("wrote docs/bench.md")

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 import plait
 from plait.benchmark import suite
 from plait.benchmark.bench import bench, labelled
-from plait.benchmark.known import EXTRAS, known, schedulers_of
+from plait.benchmark.known import EXTRAS, known, schedulers_of, store
 from plait.benchmark.runs import ALONE, BOUND, MEAN, SCHEMA, forget, measured, references
 from plait.benchmark.scores import Scores
 from plait.benchmark.suite import Point, digest, points
@@ -227,6 +227,21 @@ def test_messages(given: list[str], message: str) -> None:
     done = called(*given)
     assert done.exit_code != 0
     assert message in str(done.exception) + done.output
+
+
+def test_one_scheduler_can_be_stored_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("plait.benchmark.known.FILE", tmp_path / "results.parquet")
+
+    def held(part: str) -> dict[str, float]:
+        rows = known(part, points("tune", 1, ["bulk"]))
+        return dict(zip(rows["scheduler"], rows["value"], strict=True))
+
+    store("tune", of_values("bulk", a=[1.0], b=[2.0]), keep=False)
+    store("report", of_values("bulk", a=[5.0]), keep=False)
+    store("tune", of_values("bulk", b=[3.0], c=[4.0]), keep=True)
+    assert (held("tune"), held("report")) == ({"a": 1.0, "b": 3.0, "c": 4.0}, {"a": 5.0})
+    store("tune", of_values("bulk", b=[3.0]), keep=False)
+    assert (held("tune"), held("report")) == ({"b": 3.0}, {"a": 5.0})
 
 
 def test_results_of_all_built_in_schedulers_are_stored() -> None:

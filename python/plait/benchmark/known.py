@@ -32,17 +32,19 @@ def known(part: str, points: Sequence[Point]) -> pl.DataFrame:
     return found.with_columns(seed=pl.lit(None, pl.Int64), error=pl.lit(None, pl.String)).select(list(SCHEMA))
 
 
-def store(rows: pl.DataFrame, *, keep: bool) -> None:
-    """Write rows with a column `part` as the stored results; `keep` those of other schedulers.
+def store(part: str, rows: pl.DataFrame, *, keep: bool) -> None:
+    """Write rows as the stored results of a part; `keep` those of other schedulers.
 
     Raises:
         OutputError: the file is not writable.
     """
     keys = ["part", "domain", "point", "scheduler"]
-    means = rows.group_by(keys, maintain_order=True).agg(MEAN)
-    if keep and FILE.is_file():
-        stored = pl.read_parquet(FILE)
-        means = pl.concat([stored.join(means, on=keys, how="anti", maintain_order="left"), means])
+    means = rows.with_columns(part=pl.lit(part)).group_by(keys, maintain_order=True).agg(MEAN)
+    if FILE.is_file():
+        stored, own = pl.read_parquet(FILE), pl.col("part") == part
+        if keep:
+            own &= pl.col("scheduler").is_in(means["scheduler"].unique().to_list())
+        means = pl.concat([stored.filter(~own), means])
     with whole_file(FILE) as temporary:
         temporary.write_bytes(parquet(means))
 
