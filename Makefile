@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup optimized demo check test test-rust build-tests test-slow test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture kernel-stock kernel-stock-short kernel-stock-debug reproduce lint lint-rust lint-python format docs reference figures figures-linux figures-usrsctp league questions validate disciplines package dist static playground random-torture fingerprints fuzz bench links-torture links-soak links-day bench-sweeps sweep-torture peers lock clean
+.PHONY: help setup optimized demo check test test-rust build-tests test-slow test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture kernel-stock kernel-stock-short kernel-stock-debug reproduce lint lint-rust lint-python format docs reference figures figures-linux figures-usrsctp league questions validate disciplines package dist static playground random-torture fingerprints fuzz bench bench-suite links-torture links-soak links-day bench-sweeps sweep-torture peers lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -334,6 +334,10 @@ fuzz: ## search for bytes that break a decoder, led by coverage: 20 s for each t
 bench: ## decision cost per scheduler, simulated packets per second
 	cargo bench --locked -p plait-speed --bench decision
 	cargo bench --locked -p plait-speed --bench packets
+
+ONLY ?=
+bench-suite: setup ## the stored results of plait bench, and their page (half an hour; those of some schedulers: ONLY="NAME …")
+	$(BIN)/python docs/bench.py $(ONLY)
 
 # The programs of benches/links take the program that is tried; see what each says of itself.
 LINKS := target/release/plait-quic

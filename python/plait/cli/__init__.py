@@ -43,6 +43,10 @@ COMMANDS = {
     "model": Place("model:model", "Closed formulas: blocking, buffer, asymmetry."),
     "sweep": Place("sweep:sweep", "Make the runs of PLAN that its dataset lacks."),
     "analyze": Place("analyze:analyze_command", "Compare the schedulers of a sweep's DATASET."),
+    "bench": Place(
+        "bench:bench",
+        "Judge each SCHEDULER on Plait's fixed suite of networks, against all results that are stored.",
+    ),
     "plot": Place(
         "plot:plot", "Draw a metric of a sweep's dataset, or of results, in FOLDER, as papers print it."
     ),

@@ -41,7 +41,7 @@ class Order:
 
 
 @cache
-def _core_hash() -> str:
+def core_hash() -> str:
     """Return a hash of the extension: a local build changes results without a new version."""
     return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()
 
@@ -65,7 +65,7 @@ class Engine(ABC):
         Raises:
             Refused: the engine cannot make the run.
         """
-        return f"{_core_hash()} {order.job.scenario.json}"
+        return f"{core_hash()} {order.job.scenario.json}"
 
     @abstractmethod
     def run(

@@ -12,11 +12,15 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 
-SCRIPTS = {"runs": ("common.js", "schedule.js"), "dataset": ("common.js", "dataset.js")}
+OF_DATASET = ("common.js", "dataset.js")
+SCRIPTS = {"runs": ("common.js", "schedule.js"), "dataset": OF_DATASET, "bench": OF_DATASET}
 
 
 def page(content: Mapping[str, Any]) -> str:
-    """Return the page's HTML; `content` comes from `runs_page` or `dataset_page`."""
+    """Return the page's HTML.
+
+    `content` comes from `runs_page`, `dataset_page` or `plait.benchmark.output`.
+    """
     environment = Environment(
         loader=PackageLoader("plait.reports", "."),
         autoescape=True,

@@ -11,7 +11,7 @@ A plan is a list of `Task`. The labels of a task are its columns in the frame:
 | `frame` | a row per task: its labels and its metrics | end the experiment |
 | `run_each` | a value per run; runs are kept in a file | are values, or end the experiment |
 
-Sweeps have a loop of their own (`plait.sweep.chunk`): their runs may be millions, on other machines.
+Sweeps and the benchmark have another loop (`plait.sweep.chunk`): their runs may be millions.
 """
 
 from __future__ import annotations
