@@ -71,9 +71,10 @@ def explain(
 ) -> None:
     """Explain decisions: the facts of the scheduler, and the reasons against other paths.
 
-    Simulates FILE until just after TIME, and prints the first decision from TIME on. FILE may be a folder of
-    `plait send --record` or `plait run --out --decisions`; then the decision is one of that run. FILE may also be
-    a log NAME.bin of `plait-mptcp log --out`; then TIME counts from the connection's first decision.
+    Simulates FILE until just after TIME, and prints the first decision from TIME on. FILE may be a
+    folder of `plait send --record` or `plait run --out --decisions`; then the decision is one of
+    that run. FILE may also be a log NAME.bin of `plait-mptcp log --out`; then TIME counts from the
+    connection's first decision.
     """
     from plait.runs.decisions import Question, look_up, look_up_recorded, read_kernel_log
 

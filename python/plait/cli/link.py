@@ -71,10 +71,11 @@ def link(
 ) -> None:
     """Run a command on the links of SCENARIO: an interface per path, without root.
 
-    The command runs in a network namespace with one interface per path. The other ends of the paths are in a second
-    namespace, where --server runs. Addresses are printed, and are in the environment: PLAIT_PEER is the far end over
-    any path, and PLAIT_ADDRESS_0, PLAIT_INTERFACE_0, PLAIT_PEER_0, … are those of each path. A command of one word
-    with spaces is a line for sh. Without a command, a shell starts. The exit status is that of the command.
+    The command runs in a network namespace with one interface per path. The other ends of the paths
+    are in a second namespace, where --server runs. Addresses are printed, and are in the
+    environment: PLAIT_PEER is the far end over any path, and PLAIT_ADDRESS_0, PLAIT_INTERFACE_0,
+    PLAIT_PEER_0, … are those of each path. A command of one word with spaces is a line for sh.
+    Without a command, a shell starts. The exit status is that of the command.
 
     \b
     plait link links.toml                                               a shell on the links

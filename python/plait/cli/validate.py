@@ -118,9 +118,10 @@ def validate_linux(
 ) -> None:
     """Run the same scenarios in the simulator and in the Linux kernel, and compare.
 
-    Goodput, shares of the paths, delays, retransmissions, receive buffer; whether differences are more than
-    chance; whether they have a common sign; whether schedulers are ranked alike. The simulator runs first.
-    Where its runs vary more, the kernel gets more runs. Exit status 1 if a goal is missed or a run failed.
+    Compares goodput, shares of the paths, delays, retransmissions and the receive buffer. Tests
+    whether differences exceed chance, have a common sign, or change the ranking of schedulers. The
+    simulator runs first. Scenarios with varying results get more runs of the kernel. Exit status 1
+    if a goal is missed or a run failed.
     """
     from plait.validate import Agreement, load_validation, measure, write
     from plait.validate.report import document
@@ -167,9 +168,9 @@ def validate_linux(
 def validate_requests(seed: int, points: int, seeds: int, as_json: bool) -> None:
     """Compare the latencies of requests in the simulator and in the Linux kernel.
 
-    Cases are drawn: one to three paths, TCP and MPTCP, sizes from 100 B to 1 MB, think times up to 1 s, one to four
-    clients. Exit status 1 if half of the mean latencies differ by more than 3 %, or a tenth by more than 15 %, or a
-    run failed.
+    Cases are drawn: one to three paths, TCP and MPTCP, sizes from 100 B to 1 MB, think times up to
+    1 s, one to four clients. Exit status 1 if half of the mean latencies differ by more than 3 %,
+    or a tenth by more than 15 %, or a run failed.
     """
     from plait.validate import requests
 
@@ -227,10 +228,10 @@ def _drawn(points: int) -> Callable[[Command], Command]:
 def validate_quic(draw_name: str, points: int, seeds: int, as_json: bool, threads: int) -> None:
     """Compare the simulated Multipath QUIC with real QUIC connections over the same links.
 
-    Scenarios are drawn from the domain of plait validate linux, with one to four paths. Both engines run them with
-    several schedulers. The simulator runs once more with other seeds, which shows the part of chance. Exit status 1
-    if half of the goodputs differ by more than 5 %, a tenth by more than 15 %, less than 90 % of the pairs of
-    schedulers are ranked alike, or a run failed.
+    Scenarios are drawn from the domain of plait validate linux, with one to four paths. Both
+    engines run them with several schedulers. The simulator runs once more with other seeds, which
+    shows the part of chance. Exit status 1 if half of the goodputs differ by more than 5 %, a tenth
+    by more than 15 %, less than 90 % of the pairs of schedulers are ranked alike, or a run failed.
     """
     from plait.validate import ends
 
@@ -242,9 +243,10 @@ def validate_quic(draw_name: str, points: int, seeds: int, as_json: bool, thread
 def validate_usrsctp(draw_name: str, points: int, seeds: int, as_json: bool, threads: int) -> None:
     """Compare the simulated CMT-SCTP with FreeBSD's stack over the same links.
 
-    Scenarios are drawn from the domain of plait validate linux, with one to four paths. Both engines run them with
-    round-robin. The simulator runs once more with other seeds, which shows the part of chance. Exit status 1 if half
-    of the goodputs differ by more than 3 %, a tenth by more than 15 %, or a run failed.
+    Scenarios are drawn from the domain of plait validate linux, with one to four paths. Both
+    engines run them with round-robin. The simulator runs once more with other seeds, which shows
+    the part of chance. Exit status 1 if half of the goodputs differ by more than 3 %, a tenth by
+    more than 15 %, or a run failed.
     """
     from plait.validate import ends
 
