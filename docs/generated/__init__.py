@@ -38,7 +38,6 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "names": present.plain,
     "count": present.count,
     "agreement": present.agreement,
-    "reproductions": present.reproductions,
     "kernel parameters": lambda _: present.kernel_parameters(),
     "kernel patches": lambda _: present.kernel_patches(),
 }
