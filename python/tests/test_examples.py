@@ -92,6 +92,7 @@ def test_every_example_runs(page: str, tmp_path: Path) -> None:
         if words == "no-run":
             left_out, output = True, ""
         elif words == "printed":
+            assert set(body.split()) - {"[…]"}, f"{page}: an empty output"
             wanted = lacking(body, output)
             assert wanted is None, f"{page}: the output has no line {wanted!r} there:\n{output}"
         elif kind in ("rust", "c"):
