@@ -80,18 +80,13 @@ STUDIES: Mapping[str, Callable[[], Mapping[str, Answer]]] = {
     "schedulers": network_pages,
     "choosing": lambda: {"choosing": choosing.answer()},
     "advise": advising.answers,
-    "own-scheduler": lambda: {"own-scheduler": example.answer()},
+    "quick-start-scheduler": lambda: {"quick-start-scheduler": example.answer()},
     "bound": lambda: {"bound": bounds.answer()},
     "learning": lambda: {"learning": learning.answer()},
     "transport": lambda: {"transport": example.asking()},
     "trust": lambda: {"trust": Answer({})},
 }
 """The study that fills in each group of pages."""
-
-
-def file_of(page: str) -> Path:
-    """Return the page's file; the README is in the parent folder."""
-    return (HERE.parent if page == "README" else HERE) / f"{page}.md"
 
 
 @click.command()
@@ -118,7 +113,7 @@ def main(names: tuple[str, ...]) -> None:
             plots.save(drawn, IMAGES / f"{figure}.png")
         if page == "choosing" and "choosing" not in wanted:
             continue  # only quoted here; its own runs were not requested
-        file = file_of(page)
+        file = HERE / f"{page}.md"
         text = file.read_text(encoding="utf-8")
         places = tables_wanted(text)
         tables = {name: table for name, table in answer.tables.items() if name in places}

@@ -3,7 +3,7 @@
 Pages remain readable in the repository. Here their links to files outside of `docs` become links to
 pages, the marks of `plait.support.pages` are removed, and text behind `<!-- generated: … -->` is
 made anew from the code (`generated`). Files outside of `docs` that are pages of the site, such as
-the papers' READMEs, are read from their own places.
+the README and those of the papers, are read from their own places.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from plait.playground import simulator  # noqa: E402
 
 OUTSIDE = {
     **{f"papers/{name}/README.md": f"papers/{name}.md" for name in papers.names()},
+    "README.md": "index.md",
     "benches/README.md": "ns-2.md",
     "scenarios/README.md": "scenarios.md",
     "linux/README.md": "linux.md",

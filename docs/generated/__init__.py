@@ -12,8 +12,9 @@ A part of a sentence ends with `<!-- end -->`.
 
 To add a page: a Markdown file in `docs` and a line in `mkdocs.yml`. `make test-slow` runs its
 blocks in order in one folder (one page: `pytest -m slow python/tests/test_examples.py -k NAME`). A
-first line `# file: NAME` writes a file; `text` is output; `no-run` needs a reason in
-`test_examples.py`. Numbers need a place in the page, a study in `docs/studies`, and a line in
+first line `# file: NAME` writes a file; `text` is output, and `text printed` the output of the block
+before, which the test checks; `no-run` needs a reason in `test_examples.py`. Pages of *How-to* have
+at most 600 words. Numbers need a place in the page, a study in `docs/studies`, and a line in
 `docs/draw.py`. Look at the site in a narrow window and in dark colours.
 """
 
@@ -38,7 +39,6 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "names": present.plain,
     "count": present.count,
     "agreement": present.agreement,
-    "reproductions": present.reproductions,
     "kernel parameters": lambda _: present.kernel_parameters(),
     "kernel patches": lambda _: present.kernel_patches(),
 }

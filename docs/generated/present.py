@@ -159,16 +159,6 @@ def agreement(paper: str) -> str:
     return " and ".join(f"{agreeing(rows)} {what}" for rows, what in kinds if rows)
 
 
-def reproductions(folder: str) -> str:
-    """A line per paper with the numbers that agree. Its README is below `folder`."""
-    lines = []
-    for name in names():
-        paper = load_paper(name)
-        cells = [agreeing(rows) if rows else "–" for rows in stated(name)]
-        lines.append([f"[{paper.title}]({folder}/{name}/README.md)", paper.venue, *cells])
-    return markdown(["paper", "venue", "printed values that agree", "claims that agree"], lines, (0, 1))
-
-
 def kernel_parameters() -> str:
     """The parameters of the kernel's module: those of the registry, with fractions in thousandths."""
     lines = []

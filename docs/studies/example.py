@@ -92,8 +92,7 @@ def answer() -> Answer:
         figures[f"soonest-{case.replace(' ', '-')}"] = panels(
             span.places, span.heading, [(span.unit, curves)], log=case == "buffers"
         )
-    for file, language in (("soonest.py", "python"), ("soonest.rs", "rust")):
-        tables[file] = listing(file, language)
+    tables["soonest.py"] = listing("soonest.py", "python")
     return Answer(tables, values, figures)
 
 

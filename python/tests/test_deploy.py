@@ -1,4 +1,7 @@
-"""Runs the commands of docs/deploy.md and of `plait advise` unchanged in the lab's kernel."""
+"""Runs the commands of two pages and of `plait advise` unchanged in the lab's kernel.
+
+The pages are docs/deploy.md, and the kernel's own switch in docs/stock-kernel.md.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,9 @@ from plait.advice.candidates import stock
 from plait.advice.doing import STAGE_TWO, commands
 from plait.linux import boot, kernel, machine, tools
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "deploy.md"
-SECTIONS = ("## Stock Linux", "## Another scheduler")
-NOT_HERE = ("plait-mptcp", "mptcpize enable", "mptcpize run curl https")
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ("deploy.md", "stock-kernel.md")
+NOT_HERE = ("plait-mptcp", "apt install", "make -C", "mptcpize enable", "mptcpize run curl https")
 """Commands that the test leaves out.
 
 The kernel has the module built in, there are no services, and the only web server is the page's.
@@ -70,12 +73,12 @@ serve() {
 
 
 def documented() -> list[str]:
-    """Returns the commands of the page that can run in the lab, in order."""
+    """Returns the commands of the pages that can run in the lab, in order."""
     found = []
-    for section in re.split(r"^(?=## )", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE):
-        if section.startswith(SECTIONS):
-            for block in re.findall(r"^```sh no-run\n(.*?)^```", section, re.MULTILINE | re.DOTALL):
-                found += [line for line in block.splitlines() if not line.startswith(NOT_HERE)]
+    for page in PAGES:
+        text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+        for block in re.findall(r"^```sh no-run\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+            found += [line for line in block.splitlines() if not line.startswith(NOT_HERE)]
     return found
 
 
@@ -143,7 +146,7 @@ def test_the_page_names_what_advise_prints() -> None:
 
 def test_stage_two_is_named_where_it_is_needed() -> None:
     """The kernel's sources say which schedulers place single packets, or send copies."""
-    schedulers = PAGE.parents[1] / "linux/schedulers"
+    schedulers = ROOT / "linux/schedulers"
     packets = (".by_packet = true", "return PLAIT_NEEDS_REINJECT")
     needed = {
         file.stem.replace("_", "-")

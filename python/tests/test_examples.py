@@ -9,7 +9,8 @@ repository. The kind of a block decides how the test treats it:
   to that file.
 - `rust`, `c`: the exact text of a file in `docs/examples`, named by `// file: NAME`. A command of
   the page runs the file.
-- `text` or no kind: output, which does not run.
+- `text` or no kind: output, which does not run. With the word `printed` it is the output of the
+  block before: each line was printed, in this order. `[…]` stands for lines that are left out.
 
 Blocks with the word `no-run` do not run; `NO_RUN` has the reason for their page.
 """
@@ -36,6 +37,12 @@ SLOW = ("make ", "git clone", "apt-get")
 """Beginnings of commands that install or run everything, this test included."""
 KINDS = ("sh", "bash", "python", "toml", "rust", "c", "text", "")
 NO_RUN = {
+    "README.md": "needs namespaces; test_link.py types its two commands where they are allowed",
+    "docs/quick-start-sending.md": "needs namespaces; test_link.py sends a file as there",
+    "docs/send-file.md": "needs two machines; test_link.py and test_transfers.py send files",
+    "docs/rented-server.md": "needs two machines and systemd; plait-quic's tests start each unit's command",
+    "docs/router.md": "needs a router; what OpenMPTCProuter and OpenWrt document",
+    "docs/cluster.md": "starts processes that stay; test_cluster.py makes sweeps on such a cluster",
     "docs/stock-kernel.md": "loads a module into the kernel; linux/tests/stock does so in guests",
     "docs/deploy.md": "changes the machine's network; test_deploy.py runs it in the lab's kernel",
     "docs/real-links-service.md": "needs two machines and systemd; plait-quic's tests start each unit's command",
@@ -75,15 +82,20 @@ def blocks(page: str) -> Iterator[tuple[str, str, str]]:
 @pytest.mark.parametrize("page", PAGES)
 def test_every_example_runs(page: str, tmp_path: Path) -> None:
     (tmp_path / "docs").symlink_to(DOCS)
-    left_out = False
+    left_out, output = False, ""
     for kind, words, body in blocks(page):
         assert kind in KINDS, f"{page}: a block is {kind!r}; expected one of: {', '.join(KINDS)}"
-        assert words in ("", "no-run"), f"{page}: {words!r} after {kind!r}; expected no-run, or nothing"
+        allowed = ("", "printed") if kind == "text" else ("", "no-run")
+        assert words in allowed, f"{page}: {words!r} after {kind!r}; expected one of {allowed}"
         named = FILE.match(body)
         if named is not None:
             (tmp_path / named[1]).write_text(body, encoding="utf-8")
         if words == "no-run":
-            left_out = True
+            left_out, output = True, ""
+        elif words == "printed":
+            assert set(body.split()) - {"[…]"}, f"{page}: an empty output"
+            wanted = lacking(body, output)
+            assert wanted is None, f"{page}: the output has no line {wanted!r} there:\n{output}"
         elif kind in ("rust", "c"):
             assert named is not None, (
                 f"{page}: a block of {kind} begins with `// file: NAME` of docs/examples"
@@ -93,12 +105,26 @@ def test_every_example_runs(page: str, tmp_path: Path) -> None:
         elif kind == "toml":
             tomllib.loads(body)
         elif kind in ("sh", "bash", "python"):
-            run(page, kind, body, tmp_path)
+            output = run(page, kind, body, tmp_path)
     assert left_out == (page in NO_RUN), f"{page}: no-run and the reasons of {Path(__file__).name} contradict"
 
 
-def run(page: str, kind: str, body: str, folder: Path) -> None:
-    """Runs a block in the folder of the page; a failure shows the block and its output."""
+def lacking(shown: str, output: str) -> str | None:
+    """Returns the first line that the output does not have behind the lines before it."""
+    rest = iter([line.rstrip() for line in output.splitlines()])
+    lines = [line.rstrip() for line in shown.splitlines() if line.rstrip() not in ("", "[…]")]
+    return next((line for line in lines if line not in rest), None)
+
+
+def test_a_line_that_was_not_printed_is_found() -> None:
+    output = "a \nb\nc\n"
+    assert lacking("a\n[…]\nc\n", output) is None
+    assert lacking("c\na\n", output) == "a"
+    assert lacking("ab\n", output) == "ab"
+
+
+def run(page: str, kind: str, body: str, folder: Path) -> str:
+    """Runs a block in the folder of the page; returns its output. A failure shows both."""
     if kind == "python":
         arguments = [sys.executable, "-c", body]
     else:
@@ -109,3 +135,4 @@ def run(page: str, kind: str, body: str, folder: Path) -> None:
         arguments, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, f"{page}:\n{body}\n{done.stdout[-2000:]}{done.stderr}"
+    return done.stdout + done.stderr

@@ -263,16 +263,6 @@ def test_a_scheduler_of_ones_own(command: Command, scenario_file: Path, tmp_path
     assert "assign segment 0 to slow" in command(*arguments, "0.5s").stdout
 
 
-def test_the_readme_shows_what_is_printed(command: Command, tmp_path: Path) -> None:
-    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
-    links = readme.partition("# file: my-links.toml\n")[2].partition("```")[0]
-    (tmp_path / "my-links.toml").write_text(links, encoding="utf-8")
-    arguments, _, after = readme.partition("\nplait explain ")[2].partition("\n```")
-    shown = after.partition("```\n")[2].partition("```")[0]
-    assert shown
-    assert shown in command("explain", *arguments.split()).stdout
-
-
 def _record(time_ns: int, token: int, windows: list[tuple[int, int]], kind: int, path: int) -> bytes:
     """Return a record of linux/schedulers/log.c; a path has a window and packets in flight."""
     decision = struct.pack("<QBB6x", 1, kind, path)

@@ -224,3 +224,28 @@ def test_the_plan_names_interfaces_after_paths(scenario: Path) -> None:
     assert [end["interface"] for end in plan["ends"]] == ["p0", "p1"]
     with pytest.raises(ScenarioError, match="target"):
         LinkSockets(str(scenario), "nowhere", port=0, seed=None)
+
+
+@spaces
+def test_the_commands_of_the_readme_send_a_file(scenario: Path, tmp_path: Path) -> None:
+    """The receiver prints a command; typed at the near end with the file, it sends over both links."""
+    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+    block = readme.partition("\nplait link my-links.toml --server '")[2]
+    server, typed = block.partition("'\n")[0], readme.partition("\nplait send ")[2].partition("\n")[0]
+    assert typed.startswith("video.mkv $PLAIT_PEER:4433 --fingerprint HEX --secret TEXT")
+    (tmp_path / "video.mkv").write_bytes(os.urandom(3_000_000))
+    line = f"""
+        until grep -q fingerprint said; do sleep 0.1; done
+        set -- $(grep -o -- '--fingerprint.*' said)
+        plait send {typed.replace("HEX", "$2").replace("TEXT", "$4")}
+    """
+    folder = Path(sys.executable).parent
+    done = subprocess.run(
+        ["plait", "link", str(scenario), "--server", f"{server} > said", "--", line],
+        cwd=tmp_path, env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"},
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "inbox/video.mkv").read_bytes() == (tmp_path / "video.mkv").read_bytes()
+    assert "%dsl" in done.stdout
+    assert "%lte" in done.stdout

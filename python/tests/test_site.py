@@ -135,7 +135,7 @@ def test_what_is_generated_is_current_in_the_repository(parts: dict[str, ModuleT
     assert builders.filled(fields) == fields, "run: make reference"
     assert builders.filled(fields.replace("    ecn: bool | None = None\n", "")) == fields
     texts = {file.relative_to(ROOT): file.read_text(encoding="utf-8") for file in generated.pages()}
-    assert {Path("README.md"), Path("linux/README.md"), Path("docs/papers/index.md")} < set(texts)
+    assert {Path("docs/features.md"), Path("linux/README.md"), Path("docs/papers/index.md")} < set(texts)
     stale = [str(file) for file, text in texts.items() if generated.filled(text) != text]
     assert stale == [], "run: make reference"
     assert generated.filled("<!-- generated: count: domains -->two<!-- end --> domains") != "two domains"
@@ -171,7 +171,7 @@ def test_numbers_of_what_there_is_are_generated(parts: dict[str, ModuleType]) ->
 
 
 def test_what_is_not_there_yet_is_not_there(parts: dict[str, ModuleType]) -> None:
-    """The code knows no name in the last column of the README's last table."""
+    """The code knows no name in the last column of the table of features."""
     present = parts["generated.present"]
     known = {
         name.lower()
@@ -180,7 +180,7 @@ def test_what_is_not_there_yet_is_not_there(parts: dict[str, ModuleType]) -> Non
         for name in present.listed(names)
     }
     known |= {one["title"].lower() for one in plait.schedulers()}
-    table = (ROOT / "README.md").read_text(encoding="utf-8").partition("## What there is")[2]
+    table = (DOCS / "features.md").read_text(encoding="utf-8")
     cells = [line.rstrip("| ").rpartition(" | ")[2] for line in table.splitlines() if line.startswith("| ")][
         1:
     ]
@@ -331,8 +331,10 @@ OUTSIDE = """() => {
 }"""
 """Script that returns the texts beyond the window that no scrolling element contains."""
 SHOWN = (
-    "index", "quick-start", "advise", "deploy", "league", "validation", "reference/commands", "reference/python",
-    "reference/scenario", "schedulers/index", "schedulers/daps", "papers/daps-icc14", "questions/asymmetry",
+    "index", "quick-start", "quick-start-scheduler", "quick-start-sending", "features", "engines", "deploy",
+    "send-file", "rented-server", "own-library-c", "cluster", "advise", "league", "validation",
+    "reference/commands", "reference/python", "reference/scenario",
+    "schedulers/index", "schedulers/daps", "papers/daps-icc14", "questions/asymmetry",
 )  # fmt: skip
 
 

@@ -284,6 +284,20 @@ def test_the_citation_has_the_version() -> None:
     assert cited == [package["version"]]
 
 
+def test_the_first_pages_are_short() -> None:
+    """A page of how to do a task has at most 600 words beside commands and their output."""
+    assert len((ROOT / "README.md").read_bytes()) <= 6 * 1024
+    part = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("  - How-to:\n")[2]
+    pages = re.findall(r": (\S+\.md)$", part.partition("\n  - ")[0], re.MULTILINE)
+    assert "deploy.md" in pages
+    words = {}
+    for page in pages:
+        text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+        text = re.sub(r"^( *)(```+).*?^\1\2 *$|<!--.*?-->", "", text, flags=re.MULTILINE | re.DOTALL)
+        words[page] = len(text.split())
+    assert {page: count for page, count in words.items() if count > 600} == {}
+
+
 def test_the_readme_names_the_oldest_rust_and_python() -> None:
     rust = re.search(r'^rust-version = "([\d.]+)"', (ROOT / "Cargo.toml").read_text(encoding="utf-8"), re.M)
     python = re.search(r'^requires-python = ">=([\d.]+)"', (ROOT / "pyproject.toml").read_text("utf-8"), re.M)

@@ -1,7 +1,7 @@
 //! A scheduler of one's own, and a run with it: `cargo run --package plait-sim --example soonest -- FILE`.
 //!
 //! It uses a slower path only if the fastest one would deliver all unassigned data later. The page
-//! `docs/own-scheduler.md` explains the rule and says where it wins and where it loses.
+//! `docs/quick-start-scheduler.md` explains the rule and says where it wins and where it loses.
 
 use plait_sched::{Connection, Decision, Path, Scheduler, Time, usable};
 use plait_sim::{recorder::RecordOptions, scenario::Scenario, simulation};
