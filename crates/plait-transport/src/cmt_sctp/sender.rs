@@ -289,7 +289,7 @@ impl<S: Scheduler> Sender<S> {
     /// When [`Sender::handle_timeout`] must be called next; [`Time::MAX`] for never.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn next_timer(&self) -> Time {
-        self.core.next_timer().min(self.next_heartbeat())
+        self.core.next_timer(Recovery::next_heartbeat)
     }
 
     /// True if this end has no data to send, so the other end monitors the paths.

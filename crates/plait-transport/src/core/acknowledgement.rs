@@ -203,7 +203,9 @@ impl<S: Scheduler, R> Core<S, R> {
     /// A path, and the windows of all paths if congestion control is coupled.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn path_and_shares(&mut self, index: usize) -> (&mut PathSender<R>, &[Share]) {
-        self.update_shares();
+        if self.config.congestion.algorithm.is_coupled() {
+            self.update_shares();
+        }
         (&mut self.paths[index], &self.shares)
     }
 
@@ -256,10 +258,8 @@ impl<S: Scheduler, R> Core<S, R> {
         self.note_opportunity();
     }
 
+    #[inline(never)]
     fn update_shares(&mut self) {
-        if !self.config.congestion.algorithm.is_coupled() {
-            return;
-        }
         self.shares.clear();
         self.shares.extend(self.paths.iter().zip(&self.facts).map(|(path, facts)| Share {
             window: path.control.window(),

@@ -1,7 +1,7 @@
 //! The facts of the connection that schedulers see.
 
 use super::{Core, SegmentState, WindowRule};
-use plait_sched::{Connection, Message, Outstanding, PathId, Scheduler, Time};
+use plait_sched::{Connection, Outstanding, PathId, Scheduler};
 
 impl<S: Scheduler, R> Core<S, R> {
     /// The facts of the connection as the scheduler sees them.
@@ -39,8 +39,7 @@ impl<S: Scheduler, R> Core<S, R> {
             }
         };
         window_left = window_left.max(u64::from(one_more));
-        let (message, streams, due) = if self.needs.messages { self.messages() } else { (None, 0, None) };
-        Connection {
+        let mut connection = Connection {
             unassigned,
             next_segment: self.stream.next_segment(),
             fragment_left: self.fragment_left(),
@@ -49,25 +48,32 @@ impl<S: Scheduler, R> Core<S, R> {
             send_buffer_left,
             oldest_unacked: self.oldest_unacked(),
             finished: self.stream.is_finished(),
-            message,
-            streams,
-            due,
+            message: None,
+            streams: 0,
+            due: None,
             writer_waits: self.writer_waits(),
+        };
+        if self.needs.messages {
+            self.show_messages(&mut connection);
         }
+        connection
     }
 
     /// Bytes of the fragment that the next segment begins in, from there on.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn fragment_left(&self) -> Option<u64> {
+        let fragments = self.buffer.fragments()?;
         let offset = self.stream.next_offset();
-        self.buffer.fragment_end(offset).map(|end| end - offset)
+        fragments.end_behind(offset).map(|end| end - offset)
     }
 
-    /// Returns the message that is next, the number of competing ones, and the earliest deadline of
+    /// Adds the message that is next, the number of competing ones, and the earliest deadline of
     /// messages that are not wholly acknowledged.
     #[inline(never)]
-    fn messages(&self) -> (Option<Message>, u32, Option<Time>) {
-        (self.stream.next_message(), self.stream.rivals() as u32, self.stream.due())
+    fn show_messages(&self, connection: &mut Connection) {
+        connection.message = self.stream.next_message();
+        connection.streams = self.stream.rivals() as u32;
+        connection.due = self.stream.due();
     }
 
     /// True if the data queue holds something.

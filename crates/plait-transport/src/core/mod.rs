@@ -322,7 +322,7 @@ impl<S: Scheduler, R> Core<S, R> {
     }
 
     /// Sets a path's state. A path that stops being usable returns all its unsent segments.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn set_state(
         &mut self,
         now: Time,

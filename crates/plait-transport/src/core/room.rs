@@ -142,6 +142,7 @@ impl<R> PathSender<R> {
     /// True if the path has memory for a new segment. Memory is checked when a run of segments
     /// begins to leave, not per segment: the scheduler's answer gives their number
     /// (`mptcp_sendmsg_frag` in net/mptcp/protocol.c does not check).
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn takes(&self, now: Time, segment: u64) -> bool {
         !self.is_memory_full() || self.last_new == (now, segment)
     }
@@ -222,12 +223,17 @@ impl<R> PathSender<R> {
     }
 
     /// A packet with data has left.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn pace(&mut self, now: Time, bytes: u32) {
         if self.pacer.is_some() {
-            let rate = self.pacing_rate().unwrap_or(0);
-            self.pacer.iter_mut().for_each(|pacer| pacer.note_sent(now, bytes, rate, self.segment));
+            self.pace_packet(now, bytes);
         }
+    }
+
+    #[inline(never)]
+    fn pace_packet(&mut self, now: Time, bytes: u32) {
+        let rate = self.pacing_rate().unwrap_or(0);
+        self.pacer.iter_mut().for_each(|pacer| pacer.note_sent(now, bytes, rate, self.segment));
     }
 
     /// The rate in bytes per second at which packets leave, if they are paced: that of congestion

@@ -223,13 +223,19 @@ impl SendBuffer {
         self.of_memory || !self.ends.is_empty()
     }
 
+    /// The fragments in which the written data is stored, as in Linux' MPTCP.
+    #[inline]
+    pub(super) fn fragments(&self) -> Option<&Fragments> {
+        match &self.memory {
+            Memory::Fragments { fragments, .. } => Some(fragments),
+            Memory::Payload | Memory::Unlimited | Memory::Packets { .. } => None,
+        }
+    }
+
     /// Returns the stream offset at which the fragment of the byte at `offset` ends, or `None` if
     /// there is no such fragment.
     pub(crate) fn fragment_end(&self, offset: u64) -> Option<u64> {
-        match &self.memory {
-            Memory::Fragments { fragments, .. } => fragments.end_behind(offset),
-            Memory::Payload | Memory::Unlimited | Memory::Packets { .. } => None,
-        }
+        self.fragments()?.end_behind(offset)
     }
 
     /// Returns the stream offset up to which the application writes before the first

@@ -82,11 +82,12 @@ impl<S: Scheduler, R> Core<S, R> {
     }
 
     /// Removes the next new segment that may leave: the lowest one.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn next_new(&mut self, now: Time) -> Option<(usize, u64)> {
         if self.queued_segments == 0 { None } else { self.find_new(now) }
     }
 
+    #[inline(never)]
     fn find_new(&mut self, now: Time) -> Option<(usize, u64)> {
         let mut best: Option<(usize, u64)> = None;
         for (index, path) in self.paths.iter().enumerate() {

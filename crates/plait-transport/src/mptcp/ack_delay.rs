@@ -45,8 +45,16 @@ impl AckDelay {
     }
 
     /// Records a packet that only an end with the SYN/ACK sends.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn note_confirmed(&mut self, now: Time, rto: &RtoConfig) {
-        let Some(answered) = self.answered.take() else { return };
+        if let Some(answered) = self.answered {
+            self.confirm(now, answered, rto);
+        }
+    }
+
+    #[inline(never)]
+    fn confirm(&mut self, now: Time, answered: Time, rto: &RtoConfig) {
+        self.answered = None;
         let round_trip = now.since(answered);
         let mut estimator = RttEstimator::new(*rto);
         estimator.sample(round_trip);

@@ -362,6 +362,9 @@ impl Receiver {
     /// Returns the time of [`Receiver::poll_timeout`]; [`Time::MAX`] for never.
     #[inline]
     pub(super) fn next_timer(&self) -> Time {
+        if !self.heard {
+            return Time::MAX;
+        }
         self.subflows.iter().fold(Time::MAX, |next, subflow| next.min(moment(subflow.deadline)))
     }
 }

@@ -206,8 +206,7 @@ impl<S: Scheduler> Sender<S> {
     /// Returns the time of the next call of [`Sender::handle_timeout`]; [`Time::MAX`] for never.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn next_timer(&self) -> Time {
-        let own = self.core.next_timer().min(moment(self.repeats.timer()));
-        self.core.paths.iter().fold(own, |next, path| next.min(path.recovery.next_timer()))
+        self.core.next_timer(Subflow::next_timer).min(moment(self.repeats.timer()))
     }
 
     /// True if this end has no data to send and opens no subflows.
