@@ -167,7 +167,11 @@ pub struct LevelSummary {
 
 impl Level {
     /// Sets the quantity to `value` from `now` (nanoseconds) on.
+    #[inline]
     pub fn set(&mut self, now: u64, value: u64) {
+        if value == self.value {
+            return;
+        }
         self.integral += u128::from(self.value) * u128::from(now - self.since);
         self.since = now;
         self.value = value;

@@ -154,8 +154,6 @@ pub struct Link<P> {
     lookahead: Option<Duration>,
     flight: Flight<P>,
     counters: Counters,
-    /// Packets leave in the order of their departure, each once, and so can be read in their place:
-    /// [`Link::pass`].
     keeps_order: bool,
     /// Failures and changes of the wire, if there are any.
     special: Option<Box<special::Special>>,
@@ -177,7 +175,7 @@ impl<P: Payload> Link<P> {
             && config.delay.steps().is_none();
         let sorted = config.reorders() && !steady;
         let special = special::Special::new(config, seed, name);
-        let makes_copies = special.as_ref().is_some_and(|special| special.makes_copies());
+        let copies = special.as_ref().is_some_and(|special| special.makes_copies());
         Self {
             service: service::Service::new(&config.capacity),
             delay: config.delay.first(),
@@ -186,7 +184,7 @@ impl<P: Payload> Link<P> {
             lookahead: config.discipline.is_none().then(|| config.delays().0),
             flight: if sorted { Flight::sorted() } else { Flight::fifo() },
             counters: Counters::default(),
-            keeps_order: config.discipline.is_none() && !sorted && !makes_copies,
+            keeps_order: config.discipline.is_none() && !sorted && !copies,
             special,
             active: config.discipline.as_ref().map(|discipline| {
                 Box::new(active::Active::new(discipline, config.queue.first(), seed, name))
@@ -236,7 +234,7 @@ impl<P: Payload> Link<P> {
         }
     }
 
-    /// True if [`Link::pass`] can take packets out.
+    /// True if packets can be read in their place, by [`Link::pass`].
     #[inline]
     pub(crate) const fn keeps_order(&self) -> bool {
         self.keeps_order

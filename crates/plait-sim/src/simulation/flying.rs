@@ -216,9 +216,13 @@ impl Flying {
                 *place = tcp::Packet::Segment(segment).into();
             }
             Kind::Stream => {
-                let stream = Some(Stream { data, offset: second });
-                *place =
-                    quic::Packet::OneRtt(OneRtt { stream, ecn: self.ecn(), ..OneRtt::new(first) }).into();
+                // Its other fields are empty, as in the last packet of this kind.
+                let Packet::Quic(quic::Packet::OneRtt(packet)) = place else {
+                    *place = quic::Packet::OneRtt(OneRtt::new(first)).into();
+                    return self.unpack(place);
+                };
+                packet.stream = Some(Stream { data, offset: second });
+                (packet.number, packet.ecn) = (first, self.ecn());
             }
             Kind::Ack => {
                 let window = size << WINDOW | first >> COUNTER;

@@ -153,6 +153,7 @@ impl<S: Scheduler, R> Core<S, R> {
     /// Releases segments as [`Core::advance`] does, for protocols whose acknowledgements of path
     /// numbers remove data from flights. Segments that were never sent are kept, even if later ones
     /// were sent.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn release(&mut self, cumulative: u64) {
         let before = self.stream.first();
         while self.stream.first() < cumulative
@@ -169,6 +170,7 @@ impl<S: Scheduler, R> Core<S, R> {
     }
 
     /// Frees the send-buffer space of acknowledged data and forgets its messages.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn release_buffer(&mut self) {
         self.stream.forget_released();
         let acknowledged = self.resize_buffer();

@@ -251,6 +251,16 @@ impl<R> PathSender<R> {
 }
 
 impl<S: Scheduler, R> Core<S, R> {
+    /// True if the scheduler would be shown room on some path. Facts that are up to date say it.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn any_room(&self) -> bool {
+        self.paths.iter().zip(&self.facts).any(|(path, facts)| {
+            let shown = path.is_shown().then(|| facts.room() > 0);
+            debug_assert!(shown.is_none_or(|shown| shown == path.shows_room()), "facts show another room");
+            shown.unwrap_or_else(|| path.shows_room())
+        })
+    }
+
     /// True if the congestion window of a path lets the segment out.
     pub(crate) fn has_window_for(&self, index: usize, segment: u64) -> bool {
         self.fits(segment, |bytes| self.paths[index].has_window(bytes))
@@ -262,7 +272,7 @@ impl<S: Scheduler, R> Core<S, R> {
     }
 
     /// Whether a full segment has room, or the segment itself, if it is smaller.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn fits(&self, segment: u64, has_room: impl Fn(u64) -> bool) -> bool {
         let own = || self.stream.get(segment).map(|entry| self.counted(entry.bytes()));
         has_room(self.config.counted_segment()) || own().is_some_and(has_room)

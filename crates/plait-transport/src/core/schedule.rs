@@ -154,16 +154,6 @@ impl<S: Scheduler, R> Core<S, R> {
         Ok(true)
     }
 
-    /// True if the scheduler would be shown room on some path. Facts that are up to date say it.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn any_room(&self) -> bool {
-        self.paths.iter().zip(&self.facts).any(|(path, facts)| {
-            let shown = path.is_shown().then(|| facts.room() > 0);
-            debug_assert!(shown.is_none_or(|shown| shown == path.shows_room()), "facts show another room");
-            shown.unwrap_or_else(|| path.shows_room())
-        })
-    }
-
     /// Updates the size of the next new packet: the facts say whether it has room.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn note_next_packet(&mut self) {

@@ -173,8 +173,16 @@ impl SendBuffer {
 
     /// Continues writing, up to the end of a call. Returns false if the application must wait or
     /// has no more data.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn write_on(&mut self, assigned: u64) -> bool {
-        let Some(&end) = self.ends.front() else { return false };
+        match self.ends.front() {
+            Some(&end) => self.write_to(end, assigned),
+            None => false,
+        }
+    }
+
+    #[inline(never)]
+    fn write_to(&mut self, end: u64, assigned: u64) -> bool {
         if !self.open || self.is_full() {
             return false;
         }

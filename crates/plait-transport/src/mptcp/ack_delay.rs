@@ -68,6 +68,7 @@ impl Rules {
     /// shorter than the delay. After a pause longer than the timeout the sender restarts
     /// (`tcp_event_data_recv` in net/ipv4/tcp_input.c). `tcp_data_queue` calls that function only
     /// for segments in order, so the time to fill a gap counts as a pause.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn adapt(&self, delay: &mut AckDelay, now: Time) {
         let (gap, least) = (delay.last.map(|last| now.since(last)), delay.least);
         delay.last = Some(now);

@@ -83,10 +83,13 @@ impl ClockConfig {
         let forward = self.between(echo, timestamp);
         let backward = self.between(timestamp, self.at_sender(now));
         let smooth = |old: i64, new: i64| (7 * old + new).div_euclid(8);
-        *delays = Some(delays.map_or(OneWayDelays { forward, backward }, |old| OneWayDelays {
-            forward: smooth(old.forward, forward),
-            backward: smooth(old.backward, backward),
-        }));
+        match delays {
+            Some(delays) => {
+                delays.forward = smooth(delays.forward, forward);
+                delays.backward = smooth(delays.backward, backward);
+            }
+            None => *delays = Some(OneWayDelays { forward, backward }),
+        }
     }
 }
 

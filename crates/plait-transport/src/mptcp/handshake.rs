@@ -60,11 +60,9 @@ impl<S: Scheduler> Sender<S> {
     }
 
     /// Opens the first subflow at the start, and the others once the first one is open.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn open_subflows(&mut self, now: Time) {
-        if self.side == Side::Client
-            && self.core.paths.iter().any(|path| path.recovery.phase == Phase::Closed)
-        {
+        if self.unopened && self.side == Side::Client {
             self.open_closed(now);
         }
     }
@@ -83,6 +81,7 @@ impl<S: Scheduler> Sender<S> {
                 }
             }
         }
+        self.unopened = self.core.paths.iter().any(|path| path.recovery.phase == Phase::Closed);
     }
 
     /// Retransmits the SYN of a subflow, or its confirmation, after a timeout.

@@ -125,7 +125,7 @@ impl Incoming {
     }
 
     /// Returns a segment's place.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn place(&self, number: u64) -> Place {
         if number == self.next() {
             Place::Next { fills_gap: !self.arrived.is_empty() }

@@ -2,6 +2,7 @@
 
 mod delivery;
 mod due;
+mod outbox;
 
 use super::ack_delay::AckDelay;
 use super::grant::{Granted, Grants, PACKET_MEMORY, receive_memory};
@@ -15,6 +16,7 @@ use crate::packet::tcp::{Ack, Packet, TcpSegment};
 use crate::reassembly::{Arrival, Reassembly};
 use crate::run_set::RunSet;
 use crate::sink::{Origin, SinkOf, Transmit};
+use outbox::Outbox;
 use plait_sched::{PathId, Time};
 
 /// The receiving half of an endpoint.
@@ -30,7 +32,7 @@ pub struct Receiver {
     /// Segments of the stream that have arrived on any subflow and were reported to the observer.
     announced: RunSet,
     /// Packets that leave next.
-    pub(super) outgoing: Vec<(PathId, Packet)>,
+    pub(super) outgoing: Outbox,
     /// True until a packet after the SYN proves that the peer uses MPTCP.
     pub(super) unproved: bool,
     /// The advertised window without [`Receiver::grants`].
@@ -68,7 +70,7 @@ impl Receiver {
             grants,
             waiting: Merging::new(longest),
             announced: RunSet::new(),
-            outgoing: Vec::new(),
+            outgoing: Outbox::default(),
             unproved: config.multipath && config.handshake && config.rules.falls_back,
             window: config.tellable(connection.receive_window),
             heard: false,
@@ -108,7 +110,7 @@ impl Receiver {
         };
         let timestamp = self.config.clock.at_receiver(now);
         self.subflows[path.index()].delay.note_answer(now);
-        self.outgoing.push((path, Packet::SynAck { timestamp, echo, window }));
+        self.outgoing.push(path, Packet::SynAck { timestamp, echo, window });
     }
 
     /// Processes the third packet of a handshake. That of a join is answered by a regular
@@ -281,7 +283,7 @@ impl Receiver {
     /// application.
     fn acknowledge(&mut self, now: Time, index: usize, unread: u64) {
         let ack = self.compose(now, index, unread, self.config.ack_blocks());
-        self.outgoing.push((PathId(index as u8), Packet::Ack(ack)));
+        self.outgoing.acknowledge(PathId(index as u8), ack);
     }
 
     /// True if data has arrived.
@@ -347,11 +349,10 @@ impl Receiver {
     /// Sends pending packets. Call after every input.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn transmit(&mut self, sink: &mut impl SinkOf<Packet>) {
-        for &(path, ref packet) in &self.outgoing {
+        self.outgoing.empty(|path, packet| {
             let origin = Origin::Receiver(&self.reassembly);
             sink.send(&Transmit { path, packet, transmission: 0, origin });
-        }
-        self.outgoing.clear();
+        });
     }
 
     /// Returns the time of the next call of [`Receiver::handle_timeout`].

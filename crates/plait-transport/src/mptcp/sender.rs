@@ -40,6 +40,10 @@ pub(crate) struct Sender<S> {
     /// State of the PSH marks of plain TCP.
     pub(super) marks: Marks,
     pub(super) started: bool,
+    /// Some subflow has not begun its handshake.
+    pub(super) unopened: bool,
+    /// Lost segments or probes may wait. Only packets that leave can change that to false.
+    pub(super) repairs: bool,
     pub(super) side: Side,
     /// True if the connection fell back to TCP.
     pub(super) fallen_back: bool,
@@ -70,6 +74,8 @@ impl<S: Scheduler> Sender<S> {
             committing: None,
             marks: Marks::default(),
             started: !config.handshake || side == Side::Server,
+            unopened: config.handshake,
+            repairs: false,
             side,
             fallen_back: false,
         };

@@ -33,6 +33,7 @@ impl<S: Scheduler> Sender<S> {
             let origin = Origin::Sender { offset: None };
             sink.send(&Transmit { path, packet: &packet, transmission: 0, origin });
         }
+        self.repairs = self.core.paths.iter().any(|path| path.recovery.wants_repair());
         if self.config.has_write_queues() {
             return self.transmit_bursts(now, sink, observer);
         }
@@ -134,11 +135,7 @@ impl<S: Scheduler> Sender<S> {
         now: Time,
         observer: &mut impl Observer,
     ) -> Option<Outgoing> {
-        if self.core.paths.iter().any(|path| path.recovery.wants_repair()) {
-            self.find_retransmission(now, observer)
-        } else {
-            None
-        }
+        if self.repairs { self.find_retransmission(now, observer) } else { None }
     }
 
     #[inline(never)]

@@ -1,0 +1,51 @@
+//! The packets of a receiver that leave next.
+
+use crate::packet::tcp::{Ack, Packet};
+use plait_sched::PathId;
+
+/// The packets that leave next, in their order. A single acknowledgement is the usual case: it is
+/// overwritten in its place, because a packet of any kind takes more memory to copy.
+#[derive(Clone, Debug)]
+pub(in crate::mptcp) struct Outbox {
+    /// The subflow of the first packet, if that is [`Outbox::ack`].
+    path: Option<PathId>,
+    ack: Packet,
+    others: Vec<(PathId, Packet)>,
+}
+
+impl Default for Outbox {
+    fn default() -> Self {
+        Self { path: None, ack: Packet::Ack(Ack::new(0, 0, 0, 0)), others: Vec::new() }
+    }
+}
+
+impl Outbox {
+    /// Adds a packet.
+    pub(super) fn push(&mut self, path: PathId, packet: Packet) {
+        self.others.push((path, packet));
+    }
+
+    /// Adds an acknowledgement.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn acknowledge(&mut self, path: PathId, ack: Ack) {
+        if self.path.is_none() && self.others.is_empty() {
+            self.path = Some(path);
+            if let Packet::Ack(place) = &mut self.ack {
+                *place = ack;
+            }
+        } else {
+            self.push(path, Packet::Ack(ack));
+        }
+    }
+
+    /// Removes all packets, and passes each to `send`.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn empty(&mut self, mut send: impl FnMut(PathId, &Packet)) {
+        if let Some(path) = self.path.take() {
+            send(path, &self.ack);
+        }
+        if !self.others.is_empty() {
+            self.others.drain(..).for_each(|(path, packet)| send(path, &packet));
+        }
+    }
+}
