@@ -348,7 +348,7 @@ struct RouteSink<'a, T, C> {
 }
 
 impl<T: Tap, C: Carrier> Sink for RouteSink<'_, T, C> {
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn send(&mut self, transmit: &Transmit<'_>) {
         if C::CARRIES {
             self.carrier.carry(self.network.now, self.direction, transmit);

@@ -279,11 +279,18 @@ impl<S: Scheduler> Sender<S> {
         }
         // Data first: if paths share a queue with one place, one path's probe must not displace
         // another path's data.
-        while let Some((path, sent_at)) = self.heartbeats.pop_front() {
+        if !self.heartbeats.is_empty() {
+            self.transmit_heartbeats(sink);
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn transmit_heartbeats(&mut self, sink: &mut impl SinkOf<Packet>) {
+        for (path, sent_at) in self.heartbeats.drain(..) {
             let (packet, origin) = (&Packet::Heartbeat { sent_at }, Origin::Sender { offset: None });
             sink.send(&Transmit { path, packet, transmission: 0, origin });
         }
-        Ok(())
     }
 
     /// When [`Sender::handle_timeout`] must be called next; [`Time::MAX`] for never.

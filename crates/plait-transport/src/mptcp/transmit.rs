@@ -29,9 +29,8 @@ impl<S: Scheduler> Sender<S> {
             self.started = true;
             self.open_subflows(now);
         }
-        while let Some((path, packet)) = self.control.pop_front() {
-            let origin = Origin::Sender { offset: None };
-            sink.send(&Transmit { path, packet: &packet, transmission: 0, origin });
+        if !self.control.is_empty() {
+            self.transmit_control(sink);
         }
         self.repairs = self.core.paths.iter().any(|path| path.recovery.wants_repair());
         if self.config.has_write_queues() {
@@ -41,6 +40,15 @@ impl<S: Scheduler> Sender<S> {
             if !self.send_next(now, sink, observer)? && !self.core.write_on() {
                 return Ok(());
             }
+        }
+    }
+
+    /// Sends the packets of handshakes.
+    #[inline(never)]
+    fn transmit_control(&mut self, sink: &mut impl SinkOf<Packet>) {
+        for (path, packet) in self.control.drain(..) {
+            let origin = Origin::Sender { offset: None };
+            sink.send(&Transmit { path, packet: &packet, transmission: 0, origin });
         }
     }
 

@@ -45,7 +45,11 @@ impl Outbox {
             send(path, &self.ack);
         }
         if !self.others.is_empty() {
-            self.others.drain(..).for_each(|(path, packet)| send(path, &packet));
+            self.empty_others(send);
         }
+    }
+    #[inline(never)]
+    fn empty_others(&mut self, mut send: impl FnMut(PathId, &Packet)) {
+        self.others.drain(..).for_each(|(path, packet)| send(path, &packet));
     }
 }
