@@ -169,6 +169,7 @@ impl Level {
     /// Sets the quantity to `value` from `now` (nanoseconds) on.
     #[inline]
     pub fn set(&mut self, now: u64, value: u64) {
+        // An unchanged value is integrated later, with its whole span.
         if value == self.value {
             return;
         }

@@ -7,10 +7,12 @@ impl<S: Scheduler, R> Core<S, R> {
     /// The facts of the connection as the scheduler sees them.
     #[inline(never)]
     pub(crate) fn connection_facts(&self) -> Connection {
-        self.look_at_connection()
+        let mut connection = self.look_at_connection();
+        self.look_at_messages(&mut connection);
+        connection
     }
 
-    /// Inlined [`Core::connection_facts`] for the most frequent caller.
+    /// Inlined [`Core::connection_facts`] without messages, for the most frequent caller.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn look_at_connection(&self) -> Connection {
         let segment_bytes = u64::from(self.config.segment_bytes);
@@ -39,7 +41,7 @@ impl<S: Scheduler, R> Core<S, R> {
             }
         };
         window_left = window_left.max(u64::from(one_more));
-        let mut connection = Connection {
+        Connection {
             unassigned,
             next_segment: self.stream.next_segment(),
             fragment_left: self.fragment_left(),
@@ -52,11 +54,7 @@ impl<S: Scheduler, R> Core<S, R> {
             streams: 0,
             due: None,
             writer_waits: self.writer_waits(),
-        };
-        if self.needs.messages {
-            self.show_messages(&mut connection);
         }
-        connection
     }
 
     /// Bytes of the fragment that the next segment begins in, from there on.
@@ -65,6 +63,14 @@ impl<S: Scheduler, R> Core<S, R> {
         let fragments = self.buffer.fragments()?;
         let offset = self.stream.next_offset();
         fragments.end_behind(offset).map(|end| end - offset)
+    }
+
+    /// Adds the facts of messages, if the scheduler knows them.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn look_at_messages(&self, connection: &mut Connection) {
+        if self.needs.messages {
+            self.show_messages(connection);
+        }
     }
 
     /// Adds the message that is next, the number of competing ones, and the earliest deadline of

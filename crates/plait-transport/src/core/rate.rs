@@ -1,5 +1,5 @@
-//! The delivery rate of a path, as schedulers see it, and delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation,
-//! `net/ipv4/tcp_rate.c`).
+//! The delivery rate of a path that schedulers see, and delivery-rate samples for congestion
+//! control (draft-cheng-iccrg-delivery-rate-estimation, `net/ipv4/tcp_rate.c`).
 //!
 //! Each packet remembers the path's delivered bytes at its departure. Its acknowledgement then
 //! gives the bytes delivered since, and the time that this took. This memory is used only if

@@ -112,7 +112,8 @@ impl<S: Scheduler, R> Core<S, R> {
             self.wake = None;
             return Ok(false);
         }
-        let connection = self.look_at_connection();
+        let mut connection = self.look_at_connection();
+        self.look_at_messages(&mut connection);
         // With an empty data queue, the scheduler may still copy segments, or recall them from a
         // path's queue. Linux' MPTCP asks while anything waits there (`mptcp_sched_pending`,
         // `ask_again` in linux/schedulers/facts.c), and once more: only by asking it learns that
@@ -375,11 +376,9 @@ impl<S: Scheduler, R> Core<S, R> {
     /// Halves the window of a path that was idle for a retransmission timeout (RFC 9260 §7.2.1).
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn note_idleness(&mut self, now: Time) {
-        if self.config.restarts_by_packet {
-            return;
-        }
+        let halves = !self.config.restarts_by_packet;
         for path in &mut self.paths {
-            if path.flight.segments() == 0 && now.since(path.idle_from) >= path.rtt.rto() {
+            if halves && path.flight.segments() == 0 && now.since(path.idle_from) >= path.rtt.rto() {
                 path.halve_for_idleness(now);
             }
         }

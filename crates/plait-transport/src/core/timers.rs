@@ -4,8 +4,8 @@ use super::{Core, PathSender};
 use plait_sched::{Scheduler, Time};
 
 impl<S: Scheduler, R> Core<S, R> {
-    /// The earliest retransmission timer, scheduler's wait, or timer of the protocol's `own` of a
-    /// path. [`Time::MAX`] is never.
+    /// The earliest retransmission timer, scheduler's wait, or timer of the protocol: `own` of a
+    /// path's loss recovery. [`Time::MAX`] is never.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn next_timer(&self, own: impl Fn(&R) -> Time) -> Time {
         let timer = |path: &PathSender<R>| moment(path.retransmission_timer).min(own(&path.recovery));

@@ -245,7 +245,7 @@ impl Incoming {
     /// (`tcp_options_write`).
     #[inline]
     pub(super) fn report(&mut self, ack: &mut Ack, blocks: usize) {
-        if self.duplicate.is_some() || self.recent[0].is_some() {
+        if blocks > 0 && (self.duplicate.is_some() || self.recent[0].is_some()) {
             self.report_runs(ack, blocks);
         }
     }

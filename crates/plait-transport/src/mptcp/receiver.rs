@@ -282,8 +282,10 @@ impl Receiver {
     /// Queues an acknowledgement, while `unread` bytes of memory are not yet read by the
     /// application.
     fn acknowledge(&mut self, now: Time, index: usize, unread: u64) {
-        let ack = self.compose(now, index, unread, self.config.ack_blocks());
-        self.outgoing.acknowledge(PathId(index as u8), ack);
+        let (ack, blocks) = (self.compose(now, index, unread), self.config.ack_blocks());
+        let subflow = &mut self.subflows[index];
+        self.outgoing.acknowledge(PathId(index as u8), ack, |ack| subflow.report(ack, blocks));
+        subflow.note_acknowledgement();
     }
 
     /// True if data has arrived.
@@ -302,12 +304,19 @@ impl Receiver {
         let tells = subflow.next() > 0
             || self.reassembly.next_expected() > 0
             || room > 0 && subflow.runs().next().is_some();
-        tells.then(|| self.compose(now, path.index(), 0, room))
+        if !tells {
+            return None;
+        }
+        let mut ack = self.compose(now, path.index(), 0);
+        let subflow = &mut self.subflows[path.index()];
+        subflow.report(&mut ack, room);
+        subflow.note_acknowledgement();
+        Some(ack)
     }
 
-    /// Creates an acknowledgement with at most `blocks` selective blocks.
+    /// Creates an acknowledgement without selective blocks.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn compose(&mut self, now: Time, index: usize, unread: u64, blocks: usize) -> Ack {
+    fn compose(&mut self, now: Time, index: usize, unread: u64) -> Ack {
         let used = self.used() + unread;
         let offset = self.reassembly.delivered_bytes();
         let subflow = &mut self.subflows[index];
@@ -326,10 +335,6 @@ impl Receiver {
         let mut ack = Ack::new(subflow.next(), data, timestamp, subflow.echo).with_window(offset, window);
         ack.plain = !self.config.multipath;
         ack.congested = subflow.ecn.demands;
-        if blocks > 0 {
-            subflow.report(&mut ack, blocks);
-        }
-        subflow.note_acknowledgement();
         ack
     }
 

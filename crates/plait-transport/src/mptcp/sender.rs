@@ -42,7 +42,7 @@ pub(crate) struct Sender<S> {
     pub(super) started: bool,
     /// Some subflow has not begun its handshake.
     pub(super) unopened: bool,
-    /// Lost segments or probes may wait. Only packets that leave can change that to false.
+    /// Lost segments or probes waited when [`Sender::transmit`] began. It adds none.
     pub(super) repairs: bool,
     pub(super) side: Side,
     /// True if the connection fell back to TCP.

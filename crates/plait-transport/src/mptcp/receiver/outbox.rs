@@ -3,8 +3,8 @@
 use crate::packet::tcp::{Ack, Packet};
 use plait_sched::PathId;
 
-/// The packets that leave next, in their order. A single acknowledgement is the usual case: it is
-/// overwritten in its place, because a packet of any kind takes more memory to copy.
+/// The packets that leave next, in their order. The usual case is one acknowledgement. It is
+/// overwritten in its place: that copies an acknowledgement and not a packet of the largest kind.
 #[derive(Clone, Debug)]
 pub(in crate::mptcp) struct Outbox {
     /// The subflow of the first packet, if that is [`Outbox::ack`].
@@ -25,16 +25,19 @@ impl Outbox {
         self.others.push((path, packet));
     }
 
-    /// Adds an acknowledgement.
+    /// Adds an acknowledgement, to which `report` adds blocks in its place.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn acknowledge(&mut self, path: PathId, ack: Ack) {
+    pub(super) fn acknowledge(&mut self, path: PathId, ack: Ack, report: impl FnOnce(&mut Ack)) {
         if self.path.is_none() && self.others.is_empty() {
             self.path = Some(path);
             if let Packet::Ack(place) = &mut self.ack {
                 *place = ack;
+                report(place);
             }
         } else {
-            self.push(path, Packet::Ack(ack));
+            let mut other = ack;
+            report(&mut other);
+            self.push(path, Packet::Ack(other));
         }
     }
 
@@ -48,6 +51,7 @@ impl Outbox {
             self.empty_others(send);
         }
     }
+
     #[inline(never)]
     fn empty_others(&mut self, mut send: impl FnMut(PathId, &Packet)) {
         self.others.drain(..).for_each(|(path, packet)| send(path, &packet));
