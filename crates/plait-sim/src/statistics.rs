@@ -167,7 +167,12 @@ pub struct LevelSummary {
 
 impl Level {
     /// Sets the quantity to `value` from `now` (nanoseconds) on.
+    #[inline]
     pub fn set(&mut self, now: u64, value: u64) {
+        // An unchanged value is integrated later, with its whole span.
+        if value == self.value {
+            return;
+        }
         self.integral += u128::from(self.value) * u128::from(now - self.since);
         self.since = now;
         self.value = value;

@@ -102,14 +102,17 @@ impl Reassembly {
         let next = self.waiting.base();
         if data.segment == next {
             observer.arrived(now, path, data.segment, data.bytes);
-            observer.delivered(now, data.segment, data.bytes);
-            self.delivered += u64::from(data.bytes);
             let end = if self.waiting.is_empty() { next + 1 } else { self.waiting.first_absent(next + 1) };
-            for segment in next + 1..end {
-                let bytes = self.bytes.get(segment).copied().unwrap_or(0);
-                self.buffered -= self.counted(bytes);
+            let (mut segment, mut bytes) = (next, data.bytes);
+            loop {
                 self.delivered += u64::from(bytes);
                 observer.delivered(now, segment, bytes);
+                segment += 1;
+                if segment == end {
+                    break;
+                }
+                bytes = self.bytes.get(segment).copied().unwrap_or(0);
+                self.buffered -= self.counted(bytes);
             }
             self.waiting.advance(end);
             self.bytes.forget_below(end);

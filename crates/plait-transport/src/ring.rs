@@ -202,11 +202,18 @@ impl<T: Copy + Default> Ring<T> {
 
     /// Sets the entry of this number, and adds copies of `filler` before it. Does nothing if the
     /// entry was already removed.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn set(&mut self, number: u64, entry: T, filler: T) {
         if number == self.next {
             self.push(entry);
-        } else if let Some(place) = self.reach(number, filler) {
+        } else {
+            self.set_apart(number, entry, filler);
+        }
+    }
+
+    #[inline(never)]
+    fn set_apart(&mut self, number: u64, entry: T, filler: T) {
+        if let Some(place) = self.reach(number, filler) {
             *place = entry;
         }
     }

@@ -95,6 +95,7 @@ impl RttEstimator {
     }
 
     /// Takes a sample whose packet and answer both took this path.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn sample(&mut self, rtt: Duration) {
         self.sample_there(rtt);
         self.sample_own(rtt);
@@ -102,6 +103,7 @@ impl RttEstimator {
 
     /// Takes a sample whose answer may have taken another path back: α = 1/8, β = 1/4. Ends the
     /// back-off.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn sample_there(&mut self, rtt: Duration) {
         // A sample of zero would read as "not measured yet".
         let rtt = rtt.max(Duration::from_nanos(1));
@@ -121,6 +123,7 @@ impl RttEstimator {
     }
 
     /// Ends the back-off: the timeout follows from the samples alone.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn end_back_off(&mut self) {
         if self.smoothed.is_zero() {
             self.rto = self.config.initial;
@@ -150,6 +153,7 @@ impl RttEstimator {
 
     /// Takes the round trip of a packet and its answer, both on this path, if another path had
     /// acknowledged the packet before. The timeout does not depend on such samples.
+    #[inline]
     pub fn sample_own(&mut self, rtt: Duration) {
         let rtt = rtt.max(Duration::from_nanos(1));
         if self.own.is_zero() {
@@ -193,6 +197,7 @@ impl RttEstimator {
 
     /// Counts round trips for Linux' rule: all data below `cumulative` is acknowledged, `next` is
     /// sent next. Call after a sample.
+    #[inline]
     pub fn note_progress(&mut self, cumulative: u64, next: u64) {
         let spread = &mut self.spread;
         if cumulative <= spread.end {

@@ -63,7 +63,7 @@ impl<K: Sink, P> SinkOf<P> for K
 where
     for<'a> PacketRef<'a>: From<&'a P>,
 {
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn send(&mut self, transmit: &Transmit<'_, &P>) {
         Sink::send(self, &transmit.with(transmit.packet.into()));
     }

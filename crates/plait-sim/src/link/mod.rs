@@ -154,6 +154,7 @@ pub struct Link<P> {
     lookahead: Option<Duration>,
     flight: Flight<P>,
     counters: Counters,
+    keeps_order: bool,
     /// Failures and changes of the wire, if there are any.
     special: Option<Box<special::Special>>,
     /// The queue, if it is not drop-tail.
@@ -172,15 +173,19 @@ impl<P: Payload> Link<P> {
             && config.discipline.is_none()
             && config.duplicate.is_none()
             && config.delay.steps().is_none();
+        let sorted = config.reorders() && !steady;
+        let special = special::Special::new(config, seed, name);
+        let copies = special.as_ref().is_some_and(|special| special.makes_copies());
         Self {
             service: service::Service::new(&config.capacity),
             delay: config.delay.first(),
             limit: config.queue.first(),
             backlog: queue::Backlog::new(steady.then_some(config.delay.first())),
             lookahead: config.discipline.is_none().then(|| config.delays().0),
-            flight: if config.reorders() && !steady { Flight::sorted() } else { Flight::fifo() },
+            flight: if sorted { Flight::sorted() } else { Flight::fifo() },
             counters: Counters::default(),
-            special: special::Special::new(config, seed, name),
+            keeps_order: config.discipline.is_none() && !sorted && !copies,
+            special,
             active: config.discipline.as_ref().map(|discipline| {
                 Box::new(active::Active::new(discipline, config.queue.first(), seed, name))
             }),
@@ -229,13 +234,10 @@ impl<P: Payload> Link<P> {
         }
     }
 
-    /// True if packets leave in the order of their departure, each once, and so can be read in their
-    /// place: [`Link::pass`].
+    /// True if packets can be read in their place, by [`Link::pass`].
     #[inline]
-    pub(crate) fn keeps_order(&self) -> bool {
-        self.active.is_none()
-            && matches!(self.flight, Flight::Fifo(_))
-            && self.special.as_ref().is_none_or(|special| !special.makes_copies())
+    pub(crate) const fn keeps_order(&self) -> bool {
+        self.keeps_order
     }
 
     /// True if every accepted packet only waits, departs, and arrives a constant delay later.

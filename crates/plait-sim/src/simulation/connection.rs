@@ -305,6 +305,7 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
         Ok(())
     }
 
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn set_timer(&self, network: &mut Network, timer: Timer, at: Option<Time>) {
         network.set_timer(self.source + timer as usize, at);
     }
@@ -347,7 +348,7 @@ struct RouteSink<'a, T, C> {
 }
 
 impl<T: Tap, C: Carrier> Sink for RouteSink<'_, T, C> {
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn send(&mut self, transmit: &Transmit<'_>) {
         if C::CARRIES {
             self.carrier.carry(self.network.now, self.direction, transmit);

@@ -210,15 +210,18 @@ impl Flying {
         match self.kind() {
             Kind::Data => *place = sctp::Packet::Data(data).into(),
             Kind::Segment => {
-                let (number, offset, push) = (first, second, self.has(marks::PUSH));
-                let (ack, ecn) = (None, self.ecn());
-                let segment = TcpSegment { data, number, offset, timestamp, echo, push, ack, ecn };
+                let (number, offset, push, ecn) = (first, second, self.has(marks::PUSH), self.ecn());
+                let segment = TcpSegment { data, number, offset, timestamp, echo, push, ack: None, ecn };
                 *place = tcp::Packet::Segment(segment).into();
             }
             Kind::Stream => {
-                let stream = Some(Stream { data, offset: second });
-                *place =
-                    quic::Packet::OneRtt(OneRtt { stream, ecn: self.ecn(), ..OneRtt::new(first) }).into();
+                // Its other fields are empty, as in the last packet of this kind.
+                let Packet::Quic(quic::Packet::OneRtt(packet)) = place else {
+                    *place = quic::Packet::OneRtt(OneRtt::new(first)).into();
+                    return self.unpack(place);
+                };
+                packet.stream = Some(Stream { data, offset: second });
+                (packet.number, packet.ecn) = (first, self.ecn());
             }
             Kind::Ack => {
                 let window = size << WINDOW | first >> COUNTER;
@@ -291,9 +294,9 @@ impl From<Packing<'_>> for Flying {
                     let flying = Self::new(number, Kind::Stream).of_data(data.segment, data.bytes);
                     Self { fields: (one_rtt.number, offset, 0), ..flying.saying(one_rtt.ecn, false) }
                 }
-                None => store.put_whole(packet, number),
+                None => Self { what: store.put_whole(packet), ..Self::new(number, Kind::Stored) },
             },
-            _ => store.put_whole(packet, number),
+            _ => Self { what: store.put_whole(packet), ..Self::new(number, Kind::Stored) },
         };
         flying.on(leg)
     }
@@ -306,11 +309,12 @@ impl PacketStore {
         Packing { packet, number, leg, store: self }.into()
     }
 
+    /// Stores a packet, and returns its first word. More words would be copied through memory.
     #[inline(never)]
-    fn put_whole(&mut self, packet: PacketRef<'_>, number: u64) -> Flying {
+    fn put_whole(&mut self, packet: PacketRef<'_>) -> u64 {
         let kind = if packet.carries_data() { Kind::StoredData } else { Kind::Stored };
-        let flying = Flying::new(number, kind).of(u64::from(self.keep(packet)));
-        flying.saying(packet.ecn().unwrap_or_default(), false)
+        let flying = Flying::new(0, kind).of(u64::from(self.keep(packet)));
+        flying.saying(packet.ecn().unwrap_or_default(), false).what
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]

@@ -25,6 +25,8 @@
 //! cases are in functions of their own (`inline(never)`). Functions with many callers stay single
 //! functions, except for their caller on the way of a packet. Measure instructions per packet
 //! (callgrind): the placement of code by the linker changes times by a tenth and more.
+//! Instructions do not show that a copy waits for words that were just written. Samples of the
+//! clock do (`perf record -e cpu-clock`). So large records are written where they stay.
 //!
 //! # Memory of a packet in flight
 //! With CMT-SCTP the records of a packet take 120 bytes: 64 in its link (`link/flight.rs`,

@@ -39,7 +39,7 @@ impl Record for Recorder {
 pub(super) struct Sending<'a, O>(pub(super) &'a mut O);
 
 impl<O: Observer> Observer for Sending<'_, O> {
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn sent(&mut self, now: Time, sent: &Sent) {
         self.0.sent(now, sent);
     }
@@ -68,7 +68,7 @@ impl<O: Observer> Observer for Sending<'_, O> {
 pub(super) struct Receiving<'a, O>(pub(super) &'a mut O);
 
 impl<O: Observer> Observer for Receiving<'_, O> {
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn arrived(&mut self, now: Time, path: PathId, segment: u64, bytes: u32) {
         self.0.arrived(now, path, segment, bytes);
     }
@@ -77,7 +77,7 @@ impl<O: Observer> Observer for Receiving<'_, O> {
         self.0.duplicate(now, path, segment);
     }
 
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn delivered(&mut self, now: Time, segment: u64, bytes: u32) {
         self.0.delivered(now, segment, bytes);
     }

@@ -24,6 +24,14 @@ impl Probing {
     }
 }
 
+impl Recovery {
+    /// When the path's next heartbeat is due, or given up.
+    #[inline]
+    pub(super) fn next_heartbeat(&self) -> Time {
+        self.probing.deadline.unwrap_or(self.probing.due)
+    }
+}
+
 impl PathSender<Recovery> {
     /// The path is in use now: it need not be probed for a while.
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -44,13 +52,6 @@ impl PathSender<Recovery> {
 }
 
 impl<S: Scheduler> Sender<S> {
-    /// When the next heartbeat is due, or given up. [`Time::MAX`] is never.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn next_heartbeat(&self) -> Time {
-        let heartbeats = self.core.paths.iter().map(|path| path.recovery.probing);
-        heartbeats.fold(Time::MAX, |next, one| next.min(one.deadline.unwrap_or(one.due)))
-    }
-
     pub(super) fn check_heartbeats(&mut self, now: Time, observer: &mut impl Observer) {
         for index in 0..self.core.paths.len() {
             if self.core.paths[index].recovery.probing.deadline.is_some_and(|deadline| deadline <= now) {

@@ -103,9 +103,8 @@ impl Receiver {
     /// Sends pending packets. Call after every input.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn transmit(&mut self, sink: &mut impl SinkOf<Packet>) {
-        if let Some((path, sent_at)) = self.reply.take() {
-            let (packet, origin) = (&Packet::HeartbeatAck { sent_at }, Origin::Receiver(&self.reassembly));
-            sink.send(&Transmit { path, packet, transmission: 0, origin });
+        if self.reply.is_some() {
+            self.transmit_reply(sink);
         }
         if !self.acknowledge {
             return;
@@ -127,6 +126,14 @@ impl Receiver {
         self.unacknowledged = 0;
         let (packet, origin) = (&self.sack, Origin::Receiver(&self.reassembly));
         sink.send(&Transmit { path: self.path, packet, transmission: 0, origin });
+    }
+
+    #[inline(never)]
+    fn transmit_reply(&mut self, sink: &mut impl SinkOf<Packet>) {
+        if let Some((path, sent_at)) = self.reply.take() {
+            let (packet, origin) = (&Packet::HeartbeatAck { sent_at }, Origin::Receiver(&self.reassembly));
+            sink.send(&Transmit { path, packet, transmission: 0, origin });
+        }
     }
 
     /// Returns the time of the next call of [`Receiver::handle_timeout`].

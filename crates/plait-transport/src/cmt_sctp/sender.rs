@@ -3,7 +3,7 @@
 use super::recovery::Recovery;
 use super::reports::Reports;
 use super::{CAPABILITIES, CORE_RULES, Config};
-use crate::core::{ANY_PATH, Core, PathConfig, Via};
+use crate::core::{ANY_PATH, Core, Outgoing, PathConfig, Via};
 use crate::error::Error;
 use crate::observer::Observer;
 use crate::packet::sctp::{Packet, Sack};
@@ -266,30 +266,67 @@ impl<S: Scheduler> Sender<S> {
         self.core.look_at_pacers(now);
         loop {
             self.core.run_scheduler(now, observer)?;
-            let Some(out) = self.core.next_data(now, observer) else { break };
-            let path = &mut self.core.paths[out.path.index()];
-            path.note_sent(now);
-            let origin = Origin::Sender { offset: Some(out.offset) };
-            let packet = match self.core.stream.further_headers(out.offset, out.data.bytes) {
-                0 => Packet::Data(out.data),
-                headers => Packet::Bundle(out.data, headers as u16),
-            };
-            let (packet, transmission) = (&packet, out.transmission);
-            sink.send(&Transmit { path: out.path, packet, transmission, origin });
+            if let Some(out) = self.core.send_at_once(now, observer) {
+                self.leave(now, &out, sink);
+            } else if !self.send_other(now, sink, observer) {
+                break;
+            }
         }
         // Data first: if paths share a queue with one place, one path's probe must not displace
         // another path's data.
-        while let Some((path, sent_at)) = self.heartbeats.pop_front() {
+        if !self.heartbeats.is_empty() {
+            self.transmit_heartbeats(sink);
+        }
+        Ok(())
+    }
+
+    /// Sends the next data, if it is not the first of an assignment that leaves at once.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn send_other(
+        &mut self,
+        now: Time,
+        sink: &mut impl SinkOf<Packet>,
+        observer: &mut impl Observer,
+    ) -> bool {
+        self.core.has_other_data() && self.find_other(now, sink, observer)
+    }
+
+    #[inline(never)]
+    fn find_other(
+        &mut self,
+        now: Time,
+        sink: &mut impl SinkOf<Packet>,
+        observer: &mut impl Observer,
+    ) -> bool {
+        let Some(out) = self.core.next_data(now, observer) else { return false };
+        self.leave(now, &out, sink);
+        true
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn leave(&mut self, now: Time, out: &Outgoing, sink: &mut impl SinkOf<Packet>) {
+        self.core.paths[out.path.index()].note_sent(now);
+        let origin = Origin::Sender { offset: Some(out.offset) };
+        let packet = match self.core.stream.further_headers(out.offset, out.data.bytes) {
+            0 => Packet::Data(out.data),
+            headers => Packet::Bundle(out.data, headers as u16),
+        };
+        let (packet, transmission) = (&packet, out.transmission);
+        sink.send(&Transmit { path: out.path, packet, transmission, origin });
+    }
+
+    #[inline(never)]
+    fn transmit_heartbeats(&mut self, sink: &mut impl SinkOf<Packet>) {
+        for (path, sent_at) in self.heartbeats.drain(..) {
             let (packet, origin) = (&Packet::Heartbeat { sent_at }, Origin::Sender { offset: None });
             sink.send(&Transmit { path, packet, transmission: 0, origin });
         }
-        Ok(())
     }
 
     /// When [`Sender::handle_timeout`] must be called next; [`Time::MAX`] for never.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn next_timer(&self) -> Time {
-        self.core.next_timer().min(self.next_heartbeat())
+        self.core.next_timer(Recovery::next_heartbeat)
     }
 
     /// True if this end has no data to send, so the other end monitors the paths.

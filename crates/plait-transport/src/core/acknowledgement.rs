@@ -153,6 +153,7 @@ impl<S: Scheduler, R> Core<S, R> {
     /// Releases segments as [`Core::advance`] does, for protocols whose acknowledgements of path
     /// numbers remove data from flights. Segments that were never sent are kept, even if later ones
     /// were sent.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn release(&mut self, cumulative: u64) {
         let before = self.stream.first();
         while self.stream.first() < cumulative
@@ -169,6 +170,7 @@ impl<S: Scheduler, R> Core<S, R> {
     }
 
     /// Frees the send-buffer space of acknowledged data and forgets its messages.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn release_buffer(&mut self) {
         self.stream.forget_released();
         let acknowledged = self.resize_buffer();
@@ -203,7 +205,9 @@ impl<S: Scheduler, R> Core<S, R> {
     /// A path, and the windows of all paths if congestion control is coupled.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn path_and_shares(&mut self, index: usize) -> (&mut PathSender<R>, &[Share]) {
-        self.update_shares();
+        if self.config.congestion.algorithm.is_coupled() {
+            self.update_shares();
+        }
         (&mut self.paths[index], &self.shares)
     }
 
@@ -256,10 +260,8 @@ impl<S: Scheduler, R> Core<S, R> {
         self.note_opportunity();
     }
 
+    #[inline(never)]
     fn update_shares(&mut self) {
-        if !self.config.congestion.algorithm.is_coupled() {
-            return;
-        }
         self.shares.clear();
         self.shares.extend(self.paths.iter().zip(&self.facts).map(|(path, facts)| Share {
             window: path.control.window(),

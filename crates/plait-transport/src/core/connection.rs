@@ -1,16 +1,18 @@
 //! The facts of the connection that schedulers see.
 
 use super::{Core, SegmentState, WindowRule};
-use plait_sched::{Connection, Message, Outstanding, PathId, Scheduler, Time};
+use plait_sched::{Connection, Outstanding, PathId, Scheduler};
 
 impl<S: Scheduler, R> Core<S, R> {
     /// The facts of the connection as the scheduler sees them.
     #[inline(never)]
     pub(crate) fn connection_facts(&self) -> Connection {
-        self.look_at_connection()
+        let mut connection = self.look_at_connection();
+        self.look_at_messages(&mut connection);
+        connection
     }
 
-    /// Inlined [`Core::connection_facts`] for the most frequent caller.
+    /// Inlined [`Core::connection_facts`] without messages, for the most frequent caller.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn look_at_connection(&self) -> Connection {
         let segment_bytes = u64::from(self.config.segment_bytes);
@@ -39,7 +41,6 @@ impl<S: Scheduler, R> Core<S, R> {
             }
         };
         window_left = window_left.max(u64::from(one_more));
-        let (message, streams, due) = if self.needs.messages { self.messages() } else { (None, 0, None) };
         Connection {
             unassigned,
             next_segment: self.stream.next_segment(),
@@ -49,9 +50,9 @@ impl<S: Scheduler, R> Core<S, R> {
             send_buffer_left,
             oldest_unacked: self.oldest_unacked(),
             finished: self.stream.is_finished(),
-            message,
-            streams,
-            due,
+            message: None,
+            streams: 0,
+            due: None,
             writer_waits: self.writer_waits(),
         }
     }
@@ -59,15 +60,26 @@ impl<S: Scheduler, R> Core<S, R> {
     /// Bytes of the fragment that the next segment begins in, from there on.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn fragment_left(&self) -> Option<u64> {
+        let fragments = self.buffer.fragments()?;
         let offset = self.stream.next_offset();
-        self.buffer.fragment_end(offset).map(|end| end - offset)
+        fragments.end_behind(offset).map(|end| end - offset)
     }
 
-    /// Returns the message that is next, the number of competing ones, and the earliest deadline of
+    /// Adds the facts of messages, if the scheduler knows them.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn look_at_messages(&self, connection: &mut Connection) {
+        if self.needs.messages {
+            self.show_messages(connection);
+        }
+    }
+
+    /// Adds the message that is next, the number of competing ones, and the earliest deadline of
     /// messages that are not wholly acknowledged.
     #[inline(never)]
-    fn messages(&self) -> (Option<Message>, u32, Option<Time>) {
-        (self.stream.next_message(), self.stream.rivals() as u32, self.stream.due())
+    fn show_messages(&self, connection: &mut Connection) {
+        connection.message = self.stream.next_message();
+        connection.streams = self.stream.rivals() as u32;
+        connection.due = self.stream.due();
     }
 
     /// True if the data queue holds something.

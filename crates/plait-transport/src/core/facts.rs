@@ -23,6 +23,12 @@ impl<R> PathSender<R> {
         self.id
     }
 
+    /// True if the scheduler's facts of the path are up to date.
+    #[inline]
+    pub(super) fn is_shown(&self) -> bool {
+        self.stale == Stale::Nothing
+    }
+
     /// Facts of the path have changed.
     #[inline]
     pub(crate) fn touch(&mut self) {

@@ -185,6 +185,7 @@ impl<S: Scheduler, R> Core<S, R> {
 }
 
 /// Puts `segment` where it belongs in an ascending queue; usually at its end.
+#[inline]
 pub(crate) fn insert_ascending(queue: &mut VecDeque<u64>, segment: u64) {
     if queue.back().is_none_or(|&last| last < segment) {
         queue.push_back(segment);

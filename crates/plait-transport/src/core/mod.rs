@@ -20,7 +20,7 @@
 //! | `loss.rs`, `retransmission.rs` | lost data and its queues; the next retransmission |
 //! | `room.rs` | open window and free memory of a path |
 //! | `facts.rs`, `connection.rs` | the facts of paths and of the connection for schedulers |
-//! | `rate.rs`, `pacer.rs` | delivery-rate samples; pacing (for controllers that ask for them) |
+//! | `rate.rs`, `pacer.rs` | the delivery rate and its samples; pacing for controllers that ask |
 //! | `schedule.rs`, `replacement.rs` | asking the scheduler, checking and executing its decisions; replacing the scheduler |
 //! | `send_buffer.rs`, `fragments.rs` | the limit of written data: payload, or the memory that Linux counts; storage of written data as in Linux |
 //! | `transmit.rs` | the next packet: retransmissions, copies, then new data, lowest number first |
@@ -322,7 +322,7 @@ impl<S: Scheduler, R> Core<S, R> {
     }
 
     /// Sets a path's state. A path that stops being usable returns all its unsent segments.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn set_state(
         &mut self,
         now: Time,

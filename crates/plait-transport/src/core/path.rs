@@ -3,6 +3,7 @@
 use super::facts::Stale;
 use super::flight::Flight;
 use super::pacer::Pacer;
+use super::rate::DeliveryRate;
 use super::room::Fit;
 use super::transmission::Transmission;
 use super::{ConnectionConfig, CoreRules, Counters, Outgoing, PathNews, PathTotals};
@@ -134,30 +135,6 @@ pub(crate) struct PathSender<R> {
     /// Of the lost, those that arrived late.
     pub(crate) late: u64,
     pub(super) delivery: DeliveryRate,
-}
-
-/// Delivery rate: bytes acknowledged per smoothed round-trip time.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct DeliveryRate {
-    since: Time,
-    bytes: u64,
-    total: u64,
-    pub(super) bits_per_second: u64,
-}
-
-impl DeliveryRate {
-    fn acknowledged(&mut self, now: Time, bytes: u64, round_trip: Duration) {
-        self.bytes += bytes;
-        self.total += bytes;
-        let span = now.since(self.since);
-        if !round_trip.is_zero() && span >= round_trip {
-            self.bits_per_second =
-                u64::try_from(u128::from(self.bytes) * 8_000_000_000 / u128::from(span.as_nanos()))
-                    .unwrap_or(u64::MAX);
-            self.bytes = 0;
-            self.since = now;
-        }
-    }
 }
 
 /// Smoothed one-way delays in nanoseconds. Both contain the offset between the two ends' clocks,
@@ -294,6 +271,7 @@ impl<R> PathSender<R> {
         self.superseded.remove(place).map(|(_, transmission)| transmission)
     }
 
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn note_delivery(&mut self, now: Time, bytes: u64) {
         let round_trip = self.rtt.smoothed();
         self.delivery.acknowledged(now, bytes, round_trip);

@@ -1,5 +1,5 @@
-//! Delivery-rate samples of a path (draft-cheng-iccrg-delivery-rate-estimation,
-//! `net/ipv4/tcp_rate.c`).
+//! The delivery rate of a path that schedulers see, and delivery-rate samples for congestion
+//! control (draft-cheng-iccrg-delivery-rate-estimation, `net/ipv4/tcp_rate.c`).
 //!
 //! Each packet remembers the path's delivered bytes at its departure. Its acknowledgement then
 //! gives the bytes delivered since, and the time that this took. This memory is used only if
@@ -8,6 +8,36 @@
 use crate::congestion::RateSample;
 use plait_sched::{Duration, Time};
 use std::collections::VecDeque;
+
+/// Delivery rate: bytes acknowledged per smoothed round-trip time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct DeliveryRate {
+    since: Time,
+    bytes: u64,
+    pub(super) total: u64,
+    pub(super) bits_per_second: u64,
+}
+
+impl DeliveryRate {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn acknowledged(&mut self, now: Time, bytes: u64, round_trip: Duration) {
+        self.bytes += bytes;
+        self.total += bytes;
+        let span = now.since(self.since);
+        if !round_trip.is_zero() && span >= round_trip {
+            self.conclude(now, span);
+        }
+    }
+
+    /// The rate of a round trip that has ended.
+    #[inline(never)]
+    fn conclude(&mut self, now: Time, span: Duration) {
+        let bits = u128::from(self.bytes) * 8_000_000_000;
+        self.bits_per_second = u64::try_from(bits / u128::from(span.as_nanos())).unwrap_or(u64::MAX);
+        self.bytes = 0;
+        self.since = now;
+    }
+}
 
 /// The state of a path when a packet left.
 #[derive(Clone, Copy, Debug)]

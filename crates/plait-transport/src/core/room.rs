@@ -142,6 +142,7 @@ impl<R> PathSender<R> {
     /// True if the path has memory for a new segment. Memory is checked when a run of segments
     /// begins to leave, not per segment: the scheduler's answer gives their number
     /// (`mptcp_sendmsg_frag` in net/mptcp/protocol.c does not check).
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn takes(&self, now: Time, segment: u64) -> bool {
         !self.is_memory_full() || self.last_new == (now, segment)
     }
@@ -222,12 +223,17 @@ impl<R> PathSender<R> {
     }
 
     /// A packet with data has left.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn pace(&mut self, now: Time, bytes: u32) {
         if self.pacer.is_some() {
-            let rate = self.pacing_rate().unwrap_or(0);
-            self.pacer.iter_mut().for_each(|pacer| pacer.note_sent(now, bytes, rate, self.segment));
+            self.pace_packet(now, bytes);
         }
+    }
+
+    #[inline(never)]
+    fn pace_packet(&mut self, now: Time, bytes: u32) {
+        let rate = self.pacing_rate().unwrap_or(0);
+        self.pacer.iter_mut().for_each(|pacer| pacer.note_sent(now, bytes, rate, self.segment));
     }
 
     /// The rate in bytes per second at which packets leave, if they are paced: that of congestion
@@ -245,6 +251,16 @@ impl<R> PathSender<R> {
 }
 
 impl<S: Scheduler, R> Core<S, R> {
+    /// True if the scheduler would be shown room on some path. Facts that are up to date say it.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn any_room(&self) -> bool {
+        self.paths.iter().zip(&self.facts).any(|(path, facts)| {
+            let shown = path.is_shown().then(|| facts.room() > 0);
+            debug_assert!(shown.is_none_or(|shown| shown == path.shows_room()), "facts show another room");
+            shown.unwrap_or_else(|| path.shows_room())
+        })
+    }
+
     /// True if the congestion window of a path lets the segment out.
     pub(crate) fn has_window_for(&self, index: usize, segment: u64) -> bool {
         self.fits(segment, |bytes| self.paths[index].has_window(bytes))
@@ -256,7 +272,7 @@ impl<S: Scheduler, R> Core<S, R> {
     }
 
     /// Whether a full segment has room, or the segment itself, if it is smaller.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn fits(&self, segment: u64, has_room: impl Fn(u64) -> bool) -> bool {
         let own = || self.stream.get(segment).map(|entry| self.counted(entry.bytes()));
         has_room(self.config.counted_segment()) || own().is_some_and(has_room)

@@ -104,7 +104,7 @@ impl<S: Scheduler, R> Core<S, R> {
         self.note_next_packet();
         // Pacing opens paths between acknowledgements, so the scheduler is always asked.
         let alone = self.waits_without_room && !observer.hears_decisions() && !self.paces;
-        if alone && !self.paths.iter().any(PathSender::shows_room) {
+        if alone && !self.any_room() {
             // Nobody asks when there is nothing to decide about, and that is no waiting either.
             let queued = self.asks_on && self.queued_segments > 0;
             self.counters.waits +=
@@ -112,7 +112,8 @@ impl<S: Scheduler, R> Core<S, R> {
             self.wake = None;
             return Ok(false);
         }
-        let connection = self.look_at_connection();
+        let mut connection = self.look_at_connection();
+        self.look_at_messages(&mut connection);
         // With an empty data queue, the scheduler may still copy segments, or recall them from a
         // path's queue. Linux' MPTCP asks while anything waits there (`mptcp_sched_pending`,
         // `ask_again` in linux/schedulers/facts.c), and once more: only by asking it learns that
@@ -376,25 +377,26 @@ impl<S: Scheduler, R> Core<S, R> {
     }
 
     /// Halves the window of a path that was idle for a retransmission timeout (RFC 9260 §7.2.1).
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn note_idleness(&mut self, now: Time) {
-        if self.config.restarts_by_packet {
-            return;
+        let halves = !self.config.restarts_by_packet;
+        for path in &mut self.paths {
+            if halves && path.flight.segments() == 0 && now.since(path.idle_from) >= path.rtt.rto() {
+                path.halve_for_idleness(now);
+            }
         }
-        for index in 0..self.paths.len() {
-            let path = &mut self.paths[index];
-            if path.flight.segments() > 0 {
-                continue;
-            }
-            let rto = path.rtt.rto();
-            if now.since(path.idle_from) < rto {
-                continue;
-            }
-            // Each further halving stops at the same floor, so that a long pause needs few of them.
-            for _ in 0..(now.since(path.idle_from).as_nanos() / rto.as_nanos().max(1)).min(32) {
-                path.control.on_event(now, CongestionEvent::Idle);
-            }
-            path.idle_from = now;
-            self.paths[index].touch();
+    }
+}
+
+impl<R> PathSender<R> {
+    /// Halves the window once for each retransmission timeout without data.
+    #[inline(never)]
+    fn halve_for_idleness(&mut self, now: Time) {
+        // Each further halving stops at the same floor, so that a long pause needs few of them.
+        for _ in 0..(now.since(self.idle_from).as_nanos() / self.rtt.rto().as_nanos().max(1)).min(32) {
+            self.control.on_event(now, CongestionEvent::Idle);
         }
+        self.idle_from = now;
+        self.touch();
     }
 }

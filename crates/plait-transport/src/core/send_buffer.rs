@@ -173,8 +173,16 @@ impl SendBuffer {
 
     /// Continues writing, up to the end of a call. Returns false if the application must wait or
     /// has no more data.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn write_on(&mut self, assigned: u64) -> bool {
-        let Some(&end) = self.ends.front() else { return false };
+        match self.ends.front() {
+            Some(&end) => self.write_to(end, assigned),
+            None => false,
+        }
+    }
+
+    #[inline(never)]
+    fn write_to(&mut self, end: u64, assigned: u64) -> bool {
         if !self.open || self.is_full() {
             return false;
         }
@@ -223,13 +231,19 @@ impl SendBuffer {
         self.of_memory || !self.ends.is_empty()
     }
 
+    /// The fragments in which the written data is stored, as in Linux' MPTCP.
+    #[inline]
+    pub(super) fn fragments(&self) -> Option<&Fragments> {
+        match &self.memory {
+            Memory::Fragments { fragments, .. } => Some(fragments),
+            Memory::Payload | Memory::Unlimited | Memory::Packets { .. } => None,
+        }
+    }
+
     /// Returns the stream offset at which the fragment of the byte at `offset` ends, or `None` if
     /// there is no such fragment.
     pub(crate) fn fragment_end(&self, offset: u64) -> Option<u64> {
-        match &self.memory {
-            Memory::Fragments { fragments, .. } => fragments.end_behind(offset),
-            Memory::Payload | Memory::Unlimited | Memory::Packets { .. } => None,
-        }
+        self.fragments()?.end_behind(offset)
     }
 
     /// Returns the stream offset up to which the application writes before the first

@@ -286,7 +286,7 @@ impl Stream {
     }
 
     /// Returns the payload bytes of the next segment that was never assigned.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn next_bytes(&self) -> Option<u32> {
         let (left, most) = (self.messages.head_left(), u64::from(self.segment_bytes));
         if left == 0 {

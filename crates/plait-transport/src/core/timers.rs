@@ -4,11 +4,12 @@ use super::{Core, PathSender};
 use plait_sched::{Scheduler, Time};
 
 impl<S: Scheduler, R> Core<S, R> {
-    /// The earliest retransmission timer or scheduler's wait. [`Time::MAX`] is never.
+    /// The earliest retransmission timer, scheduler's wait, or timer of the protocol: `own` of a
+    /// path's loss recovery. [`Time::MAX`] is never.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn next_timer(&self) -> Time {
-        let timers = self.paths.iter().map(|path| moment(path.retransmission_timer));
-        let next = timers.fold(moment(self.wake), Time::min);
+    pub(crate) fn next_timer(&self, own: impl Fn(&R) -> Time) -> Time {
+        let timer = |path: &PathSender<R>| moment(path.retransmission_timer).min(own(&path.recovery));
+        let next = self.paths.iter().map(timer).fold(moment(self.wake), Time::min);
         if self.paces { next.min(self.next_departure()) } else { next }
     }
 

@@ -37,9 +37,13 @@ impl<S: Scheduler, R> Core<S, R> {
     /// The next data packet that windows allow, if any.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn next_data(&mut self, now: Time, observer: &mut impl Observer) -> Option<Outgoing> {
-        let something =
-            self.at_once.is_some() || self.queued_segments > 0 || self.retransmits || self.wants_copies();
-        if something { self.find_data(now, observer) } else { None }
+        if self.at_once.is_some() || self.has_other_data() { self.find_data(now, observer) } else { None }
+    }
+
+    /// True if there may be data that does not leave [at once](Core::send_at_once).
+    #[inline]
+    pub(crate) fn has_other_data(&self) -> bool {
+        self.queued_segments > 0 || self.retransmits || self.wants_copies()
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -82,11 +86,12 @@ impl<S: Scheduler, R> Core<S, R> {
     }
 
     /// Removes the next new segment that may leave: the lowest one.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn next_new(&mut self, now: Time) -> Option<(usize, u64)> {
         if self.queued_segments == 0 { None } else { self.find_new(now) }
     }
 
+    #[inline(never)]
     fn find_new(&mut self, now: Time) -> Option<(usize, u64)> {
         let mut best: Option<(usize, u64)> = None;
         for (index, path) in self.paths.iter().enumerate() {

@@ -149,7 +149,7 @@ impl<S: Scheduler, R> Core<S, R> {
 }
 
 /// Returns the number of unassigned segments up to `offset`.
-#[inline]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn left_to(stream: &Stream, offset: u64, segment_bytes: u32, fills: bool) -> u64 {
     let (left, full) = (offset.saturating_sub(stream.frontier_offset()), u64::from(segment_bytes));
     let fresh = if fills { left.div_ceil(full) } else { left / full };

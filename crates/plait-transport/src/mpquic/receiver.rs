@@ -189,6 +189,9 @@ impl Receiver {
     /// Finds paths that are silent while a packet arrives on `path`. Acknowledgements may have been
     /// lost with such a path. The peer would then declare received data lost and retransmit it.
     fn find_silent(&mut self, now: Time, path: PathId) {
+        if !self.tells_elsewhere {
+            return;
+        }
         for space in self.spaces.iter_mut().filter(|space| space.untold) {
             if now.since(space.newest_at) >= SILENCE {
                 (space.untold, space.elsewhere) = (false, Some(path));
@@ -198,7 +201,11 @@ impl Receiver {
 
     /// Returns a path whose packets must be acknowledged again now, and the path for this
     /// acknowledgement.
+    #[inline]
     pub(super) fn silent(&self) -> Option<(PathId, PathId)> {
+        if !self.tells_elsewhere {
+            return None;
+        }
         let mut spaces = self.spaces.iter().enumerate();
         spaces.find_map(|(index, space)| Some((PathId(index as u8), space.elsewhere?)))
     }

@@ -4,7 +4,7 @@ use super::loss::{PROBE_CANDIDATES, PROBES};
 use super::receiver::Receiver;
 use super::space::{Phase, Space};
 use super::{CAPABILITIES, Config};
-use crate::core::{Core, Outgoing, PathConfig, moment};
+use crate::core::{Core, Outgoing, PathConfig};
 use crate::error::Error;
 use crate::observer::{Observer, SendReason};
 use crate::packet::quic::{OneRtt, Packet, PathAck, Stream};
@@ -304,16 +304,9 @@ impl<S: Scheduler> Sender<S> {
     }
 
     /// When the next timer runs out; [`Time::MAX`] for never.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn next_timer(&self) -> Time {
-        let own = self.core.paths.iter().map(|path| {
-            let space = &path.recovery;
-            let timers = moment(space.loss_timer).min(moment(space.verdict));
-            match space.phase {
-                Phase::Opening { retry } => retry.min(timers),
-                Phase::Closed | Phase::Open => timers,
-            }
-        });
-        own.fold(self.core.next_timer(), Time::min)
+        self.core.next_timer(Space::next_timer)
     }
 
     pub(super) fn looks(&self) -> u64 {

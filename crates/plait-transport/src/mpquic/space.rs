@@ -3,7 +3,7 @@
 use super::Config;
 use super::ecn::Marking;
 use super::late::BelievedLost;
-use crate::core::PathSender;
+use crate::core::{PathSender, moment};
 use crate::packet::quic::PathAck;
 use crate::run_set::RunSet;
 use plait_sched::{Duration, Time};
@@ -88,6 +88,16 @@ impl Space {
             marking: Marking::new(config.ecn),
             ack_delay: config.ack_delay,
             lost: Vec::with_capacity(64),
+        }
+    }
+
+    /// When the first of the path's own timers runs out; [`Time::MAX`] for never.
+    #[inline]
+    pub(super) fn next_timer(&self) -> Time {
+        let timers = moment(self.loss_timer).min(moment(self.verdict));
+        match self.phase {
+            Phase::Opening { retry } => retry.min(timers),
+            Phase::Closed | Phase::Open => timers,
         }
     }
 

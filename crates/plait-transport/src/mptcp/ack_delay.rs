@@ -45,8 +45,16 @@ impl AckDelay {
     }
 
     /// Records a packet that only an end with the SYN/ACK sends.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn note_confirmed(&mut self, now: Time, rto: &RtoConfig) {
-        let Some(answered) = self.answered.take() else { return };
+        if let Some(answered) = self.answered {
+            self.confirm(now, answered, rto);
+        }
+    }
+
+    #[inline(never)]
+    fn confirm(&mut self, now: Time, answered: Time, rto: &RtoConfig) {
+        self.answered = None;
         let round_trip = now.since(answered);
         let mut estimator = RttEstimator::new(*rto);
         estimator.sample(round_trip);
@@ -60,6 +68,7 @@ impl Rules {
     /// shorter than the delay. After a pause longer than the timeout the sender restarts
     /// (`tcp_event_data_recv` in net/ipv4/tcp_input.c). `tcp_data_queue` calls that function only
     /// for segments in order, so the time to fill a gap counts as a pause.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn adapt(&self, delay: &mut AckDelay, now: Time) {
         let (gap, least) = (delay.last.map(|last| now.since(last)), delay.least);
         delay.last = Some(now);

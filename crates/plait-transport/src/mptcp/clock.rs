@@ -23,13 +23,19 @@ pub struct ClockConfig {
 }
 
 impl ClockConfig {
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn ticks(&self, nanos: i64) -> u32 {
-        let tick = i64::try_from(self.granularity.as_nanos().max(1)).unwrap_or(i64::MAX);
         // Division by a constant is a multiplication. Timestamps wrap; only differences are used.
-        match u64::try_from(nanos) {
-            Ok(nanos) if tick == MILLISECOND => (nanos / MILLISECOND as u64) as u32,
-            _ => nanos.div_euclid(tick) as u32,
+        if self.granularity == Duration::from_nanos(MILLISECOND as u64) && nanos >= 0 {
+            return (nanos as u64 / MILLISECOND as u64) as u32;
         }
+        self.other_ticks(nanos)
+    }
+
+    #[inline(never)]
+    fn other_ticks(&self, nanos: i64) -> u32 {
+        let tick = i64::try_from(self.granularity.as_nanos().max(1)).unwrap_or(i64::MAX);
+        nanos.div_euclid(tick) as u32
     }
 
     /// Returns the TSval of the sender.
@@ -77,10 +83,13 @@ impl ClockConfig {
         let forward = self.between(echo, timestamp);
         let backward = self.between(timestamp, self.at_sender(now));
         let smooth = |old: i64, new: i64| (7 * old + new).div_euclid(8);
-        *delays = Some(delays.map_or(OneWayDelays { forward, backward }, |old| OneWayDelays {
-            forward: smooth(old.forward, forward),
-            backward: smooth(old.backward, backward),
-        }));
+        match delays {
+            Some(delays) => {
+                delays.forward = smooth(delays.forward, forward);
+                delays.backward = smooth(delays.backward, backward);
+            }
+            None => *delays = Some(OneWayDelays { forward, backward }),
+        }
     }
 }
 

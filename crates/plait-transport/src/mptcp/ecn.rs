@@ -102,6 +102,7 @@ impl Echoing {
     /// Records a segment (`tcp_ecn_accept_cwr` and `tcp_ecn_check_ce`). Linux acknowledges sooner
     /// where the sender's window may be small: after the report of a reduction, the first mark, and
     /// a probable retransmission.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn note(&mut self, segment: &TcpSegment, rules: &Rules, delay: &mut AckDelay) {
         let SegmentEcn { capable, congested, reduced } = segment.ecn;
         let hurries = rules.losses == Losses::ByTime;

@@ -39,27 +39,30 @@ impl<S: Scheduler> Sender<S> {
 
     /// Opens a subflow for this end too, because a packet came that requires the SYN/ACK. The time
     /// since the SYN/ACK is the first round trip (`tcp_synack_rtt_meas` in net/ipv4/tcp_input.c).
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn note_accepted(&mut self, now: Time, path: PathId, observer: &mut impl Observer) {
-        let index = path.index();
-        if let Some(Phase::Answered(at)) = self.core.paths.get(index).map(|path| path.recovery.phase) {
-            self.core.paths[index].recovery.phase = Phase::Open;
-            self.core.set_open(true);
-            let path = &mut self.core.paths[index];
-            if let Some(at) = at {
-                path.note_handshake(now, now.since(at));
-            }
-            let state = path.open(now);
-            self.core.set_state(now, index, state, observer);
+        if matches!(self.core.paths[path.index()].recovery.phase, Phase::Answered(_)) {
+            self.accept(now, path.index(), observer);
         }
     }
 
+    #[inline(never)]
+    fn accept(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
+        let Phase::Answered(at) = self.core.paths[index].recovery.phase else { return };
+        self.core.paths[index].recovery.phase = Phase::Open;
+        self.core.set_open(true);
+        let path = &mut self.core.paths[index];
+        if let Some(at) = at {
+            path.note_handshake(now, now.since(at));
+        }
+        let state = path.open(now);
+        self.core.set_state(now, index, state, observer);
+    }
+
     /// Opens the first subflow at the start, and the others once the first one is open.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn open_subflows(&mut self, now: Time) {
-        if self.side == Side::Client
-            && self.core.paths.iter().any(|path| path.recovery.phase == Phase::Closed)
-        {
+        if self.unopened && self.side == Side::Client {
             self.open_closed(now);
         }
     }
@@ -78,6 +81,7 @@ impl<S: Scheduler> Sender<S> {
                 }
             }
         }
+        self.unopened = self.core.paths.iter().any(|path| path.recovery.phase == Phase::Closed);
     }
 
     /// Retransmits the SYN of a subflow, or its confirmation, after a timeout.

@@ -125,7 +125,7 @@ impl Incoming {
     }
 
     /// Returns a segment's place.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn place(&self, number: u64) -> Place {
         if number == self.next() {
             Place::Next { fills_gap: !self.arrived.is_empty() }
@@ -245,7 +245,7 @@ impl Incoming {
     /// (`tcp_options_write`).
     #[inline]
     pub(super) fn report(&mut self, ack: &mut Ack, blocks: usize) {
-        if self.duplicate.is_some() || self.recent[0].is_some() {
+        if blocks > 0 && (self.duplicate.is_some() || self.recent[0].is_some()) {
             self.report_runs(ack, blocks);
         }
     }

@@ -31,9 +31,15 @@ impl PathSender<Subflow> {
     }
 
     /// Records a reported duplicate: a retransmission was needless, possibly because of reordering.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn note_duplicate(&mut self, ack: &Ack) {
-        let Some(number) = ack.duplicate else { return };
+        if let Some(number) = ack.duplicate {
+            self.count_duplicate(number);
+        }
+    }
+
+    #[inline(never)]
+    fn count_duplicate(&mut self, number: u64) {
         let subflow = &mut self.recovery;
         let of_probe = subflow.probe.is_some_and(|probe| probe.end == number + 1);
         subflow.linux.count_duplicate(number, of_probe);
@@ -43,7 +49,7 @@ impl PathSender<Subflow> {
     /// Undoes the last reduction if this acknowledgement shows it to be needless. `original` is
     /// true if a segment arrived that was sent once and was in flight when the repair began.
     /// Returns the segments that are in flight again, ascending.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn judge_reduction(
         &mut self,
         now: Time,

@@ -120,6 +120,7 @@ impl PathSender<Subflow> {
     }
 
     /// Takes the one-way delays of a packet that came back.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn sample_delays(&mut self, now: Time, timestamp: u32, echo: u32) {
         self.recovery.clock.sample(&mut self.delays, now, timestamp, echo);
         self.touch();
@@ -135,9 +136,12 @@ impl PathSender<Subflow> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn round_trip(&self, now: Time, echo: u32, oldest: Option<Time>, progress: bool) -> Option<Duration> {
         let clock = &self.recovery.clock;
-        let exact = oldest.filter(|&sent_at| !progress || clock.is_sent_since(echo, sent_at));
-        let echoed = || progress.then(|| clock.since_sent(now, echo)).flatten();
-        exact.map(|sent_at| now.since(sent_at)).or_else(echoed)
+        if let Some(sent_at) = oldest
+            && (!progress || clock.is_sent_since(echo, sent_at))
+        {
+            return Some(now.since(sent_at));
+        }
+        if progress { clock.since_sent(now, echo) } else { None }
     }
 
     /// Removes an arrived transmission from the flight. Only segments sent once give a round-trip

@@ -2,6 +2,7 @@
 
 mod delivery;
 mod due;
+mod outbox;
 
 use super::ack_delay::AckDelay;
 use super::grant::{Granted, Grants, PACKET_MEMORY, receive_memory};
@@ -15,6 +16,7 @@ use crate::packet::tcp::{Ack, Packet, TcpSegment};
 use crate::reassembly::{Arrival, Reassembly};
 use crate::run_set::RunSet;
 use crate::sink::{Origin, SinkOf, Transmit};
+use outbox::Outbox;
 use plait_sched::{PathId, Time};
 
 /// The receiving half of an endpoint.
@@ -30,7 +32,7 @@ pub struct Receiver {
     /// Segments of the stream that have arrived on any subflow and were reported to the observer.
     announced: RunSet,
     /// Packets that leave next.
-    pub(super) outgoing: Vec<(PathId, Packet)>,
+    pub(super) outgoing: Outbox,
     /// True until a packet after the SYN proves that the peer uses MPTCP.
     pub(super) unproved: bool,
     /// The advertised window without [`Receiver::grants`].
@@ -68,7 +70,7 @@ impl Receiver {
             grants,
             waiting: Merging::new(longest),
             announced: RunSet::new(),
-            outgoing: Vec::new(),
+            outgoing: Outbox::default(),
             unproved: config.multipath && config.handshake && config.rules.falls_back,
             window: config.tellable(connection.receive_window),
             heard: false,
@@ -108,7 +110,7 @@ impl Receiver {
         };
         let timestamp = self.config.clock.at_receiver(now);
         self.subflows[path.index()].delay.note_answer(now);
-        self.outgoing.push((path, Packet::SynAck { timestamp, echo, window }));
+        self.outgoing.push(path, Packet::SynAck { timestamp, echo, window });
     }
 
     /// Processes the third packet of a handshake. That of a join is answered by a regular
@@ -280,8 +282,10 @@ impl Receiver {
     /// Queues an acknowledgement, while `unread` bytes of memory are not yet read by the
     /// application.
     fn acknowledge(&mut self, now: Time, index: usize, unread: u64) {
-        let ack = self.compose(now, index, unread, self.config.ack_blocks());
-        self.outgoing.push((PathId(index as u8), Packet::Ack(ack)));
+        let (ack, blocks) = (self.compose(now, index, unread), self.config.ack_blocks());
+        let subflow = &mut self.subflows[index];
+        self.outgoing.acknowledge(PathId(index as u8), ack, |ack| subflow.report(ack, blocks));
+        subflow.note_acknowledgement();
     }
 
     /// True if data has arrived.
@@ -300,12 +304,19 @@ impl Receiver {
         let tells = subflow.next() > 0
             || self.reassembly.next_expected() > 0
             || room > 0 && subflow.runs().next().is_some();
-        tells.then(|| self.compose(now, path.index(), 0, room))
+        if !tells {
+            return None;
+        }
+        let mut ack = self.compose(now, path.index(), 0);
+        let subflow = &mut self.subflows[path.index()];
+        subflow.report(&mut ack, room);
+        subflow.note_acknowledgement();
+        Some(ack)
     }
 
-    /// Creates an acknowledgement with at most `blocks` selective blocks.
+    /// Creates an acknowledgement without selective blocks.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn compose(&mut self, now: Time, index: usize, unread: u64, blocks: usize) -> Ack {
+    fn compose(&mut self, now: Time, index: usize, unread: u64) -> Ack {
         let used = self.used() + unread;
         let offset = self.reassembly.delivered_bytes();
         let subflow = &mut self.subflows[index];
@@ -324,10 +335,6 @@ impl Receiver {
         let mut ack = Ack::new(subflow.next(), data, timestamp, subflow.echo).with_window(offset, window);
         ack.plain = !self.config.multipath;
         ack.congested = subflow.ecn.demands;
-        if blocks > 0 {
-            subflow.report(&mut ack, blocks);
-        }
-        subflow.note_acknowledgement();
         ack
     }
 
@@ -347,11 +354,10 @@ impl Receiver {
     /// Sends pending packets. Call after every input.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn transmit(&mut self, sink: &mut impl SinkOf<Packet>) {
-        for &(path, ref packet) in &self.outgoing {
+        self.outgoing.empty(|path, packet| {
             let origin = Origin::Receiver(&self.reassembly);
             sink.send(&Transmit { path, packet, transmission: 0, origin });
-        }
-        self.outgoing.clear();
+        });
     }
 
     /// Returns the time of the next call of [`Receiver::handle_timeout`].
@@ -362,6 +368,9 @@ impl Receiver {
     /// Returns the time of [`Receiver::poll_timeout`]; [`Time::MAX`] for never.
     #[inline]
     pub(super) fn next_timer(&self) -> Time {
+        if !self.heard {
+            return Time::MAX;
+        }
         self.subflows.iter().fold(Time::MAX, |next, subflow| next.min(moment(subflow.deadline)))
     }
 }

@@ -40,6 +40,10 @@ pub(crate) struct Sender<S> {
     /// State of the PSH marks of plain TCP.
     pub(super) marks: Marks,
     pub(super) started: bool,
+    /// Some subflow has not begun its handshake.
+    pub(super) unopened: bool,
+    /// Lost segments or probes waited when [`Sender::transmit`] began. It adds none.
+    pub(super) repairs: bool,
     pub(super) side: Side,
     /// True if the connection fell back to TCP.
     pub(super) fallen_back: bool,
@@ -70,6 +74,8 @@ impl<S: Scheduler> Sender<S> {
             committing: None,
             marks: Marks::default(),
             started: !config.handshake || side == Side::Server,
+            unopened: config.handshake,
+            repairs: false,
             side,
             fallen_back: false,
         };
@@ -206,8 +212,7 @@ impl<S: Scheduler> Sender<S> {
     /// Returns the time of the next call of [`Sender::handle_timeout`]; [`Time::MAX`] for never.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn next_timer(&self) -> Time {
-        let own = self.core.next_timer().min(moment(self.repeats.timer()));
-        self.core.paths.iter().fold(own, |next, path| next.min(path.recovery.next_timer()))
+        self.core.next_timer(Subflow::next_timer).min(moment(self.repeats.timer()))
     }
 
     /// True if this end has no data to send and opens no subflows.

@@ -29,10 +29,10 @@ impl<S: Scheduler> Sender<S> {
             self.started = true;
             self.open_subflows(now);
         }
-        while let Some((path, packet)) = self.control.pop_front() {
-            let origin = Origin::Sender { offset: None };
-            sink.send(&Transmit { path, packet: &packet, transmission: 0, origin });
+        if !self.control.is_empty() {
+            self.transmit_control(sink);
         }
+        self.repairs = self.core.paths.iter().any(|path| path.recovery.wants_repair());
         if self.config.has_write_queues() {
             return self.transmit_bursts(now, sink, observer);
         }
@@ -40,6 +40,15 @@ impl<S: Scheduler> Sender<S> {
             if !self.send_next(now, sink, observer)? && !self.core.write_on() {
                 return Ok(());
             }
+        }
+    }
+
+    /// Sends the packets of handshakes.
+    #[inline(never)]
+    fn transmit_control(&mut self, sink: &mut impl SinkOf<Packet>) {
+        for (path, packet) in self.control.drain(..) {
+            let origin = Origin::Sender { offset: None };
+            sink.send(&Transmit { path, packet: &packet, transmission: 0, origin });
         }
     }
 
@@ -134,11 +143,7 @@ impl<S: Scheduler> Sender<S> {
         now: Time,
         observer: &mut impl Observer,
     ) -> Option<Outgoing> {
-        if self.core.paths.iter().any(|path| path.recovery.wants_repair()) {
-            self.find_retransmission(now, observer)
-        } else {
-            None
-        }
+        if self.repairs { self.find_retransmission(now, observer) } else { None }
     }
 
     #[inline(never)]

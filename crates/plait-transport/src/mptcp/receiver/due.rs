@@ -6,6 +6,7 @@ use plait_sched::Time;
 
 impl Receiver {
     /// True if a segment must be acknowledged at once.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn is_due(&self, index: usize, place: Place) -> bool {
         let subflow = &self.subflows[index];
         let enough = match &self.grants {
@@ -17,6 +18,7 @@ impl Receiver {
 
     /// True if a segment must be acknowledged at once, for any window. This includes segments that
     /// fill a gap (RFC 5681 §4.2).
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn is_hasty(&self, index: usize, place: Place) -> bool {
         let subflow = &self.subflows[index];
         let by_place = match place {
