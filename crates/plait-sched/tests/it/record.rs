@@ -91,7 +91,8 @@ fn a_decision_with_its_reason_is_the_same() {
             });
             assert!(plain == other, "{name}, seed {seed}");
         }
-        let has_reasons = ["blest", "ecf", "daps", "plait"].contains(&name.split('+').next().unwrap_or_default());
+        let has_reasons =
+            ["blest", "ecf", "daps", "plait"].contains(&name.split('+').next().unwrap_or_default());
         assert_eq!(written.get() > 0, has_reasons, "{name}");
     }
 }
