@@ -221,6 +221,10 @@ impl Bottleneck {
 
     /// The spacing that the train shows, if the newest acknowledgement ends it.
     fn measure(&mut self, now: u64, acked: u32, path: &Path) -> Option<u64> {
+        if path.repairing {
+            // A retransmission fills a gap, and many segments are acknowledged at once.
+            self.train = None;
+        }
         let train = self.train.as_mut()?;
         match train.first_acked {
             Some(_) => {
