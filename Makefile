@@ -336,7 +336,7 @@ bench: ## decision cost per scheduler, simulated packets per second
 	cargo bench --locked -p plait-speed --bench packets
 
 ONLY ?=
-bench-suite: setup ## the stored results of plait bench, and their page (half an hour; those of some schedulers: ONLY="NAME …")
+bench-suite: setup ## the stored results of plait bench, and their page (ten minutes of processor; those of some schedulers: ONLY="NAME …")
 	$(BIN)/python docs/bench.py $(ONLY)
 
 # The programs of benches/links take the program that is tried; see what each says of itself.
