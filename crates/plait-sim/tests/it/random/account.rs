@@ -188,7 +188,7 @@ pub(super) fn traced(trace: &WriteTrace, end: Time) -> Vec<(Time, TracedWrite)> 
         let writes = trace.writes.iter().map(|write| (begin + write.at, *write));
         found.extend(writes.filter(|(at, _)| *at < end));
         match trace.repeat {
-            Some(period) if begin + period < end => begin = begin + period,
+            Some(period) if begin + period < end => begin += period,
             _ => return found,
         }
     }
