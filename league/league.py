@@ -8,6 +8,7 @@ Exit status: 0 done, 1 a run failed, 2 bad input.
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,8 @@ from plait.support.progress import Progress  # noqa: E402
 DOCS = HERE.parent / "docs"
 PAGE = DOCS / "league.md"
 FIGURE = DOCS / "images" / "league.png"
+WIDTH = 100
+"""Columns of a line of the page."""
 EXTREME = 50.0
 """Gains beyond this, in percent, have the darkest colour."""
 NAMES = {
@@ -86,25 +89,18 @@ def details(domain: Domain, found: Sequence[Standing]) -> str:
 
 
 def winners(table: Table) -> str:
-    """Return a sentence per domain that follows from its standings."""
+    """Return a line per domain: how many schedulers are better, worse and never harmful."""
     lines = []
     for domain, found in table.items():
         first = next(iter(found[0].gains))
         better = sorted((one for one in found if one.is_better), key=lambda one: -one.gains[first].value)
-        worse = [one for one in found if one.is_worse]
-        harmless = [one.scheduler for one in found if one.harmful == 0]
-        ahead = "; ".join(
+        best = "; ".join(
             f"`{one.scheduler}` {with_interval(one.gains[first], 0, signed=True)}" for one in better[:3]
         )
-        count = f"{len(better)} of {len(found)} schedulers" if better else "no scheduler"
-        lines.append(
-            f"- **{domain.title}** ({NAMES[first]}): {count} {'are' if len(better) > 1 else 'is'} better"
-            f" than `{BASE}` beyond chance"
-            + (f", most of all {ahead}" if better else "")
-            + f"; {len(worse)} {'is' if len(worse) == 1 else 'are'} worse."
-            + f" Never harmful in these points: {_few(harmless)}."
-        )
-    return "\n".join(lines)
+        counts = (len(better), sum(one.is_worse for one in found), sum(one.harmful == 0 for one in found))
+        lines.append([domain.title, NAMES[first], *map(str, counts), best or "–"])
+    headings = ["domain", "metric", "better", "worse", "never harmful", "best, better by (%)"]
+    return markdown(headings, lines, (0, 1, 5))
 
 
 def values(table: Table) -> dict[str, str]:
@@ -170,16 +166,16 @@ def _marked(gain: Estimate) -> str:
     return f"**{text}**" if surely(gain) else text
 
 
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(f"`{one}`" for one in names) or "none"
-
-
 @click.command()
 @click.option(
-    "--keep", type=click.Path(path_type=Path), help="A folder for the rows, one Parquet file per domain."
+    "--keep",
+    type=click.Path(path_type=Path),
+    help="Folder to write the rows to, one Parquet file per domain.",
 )
 @click.option(
-    "--rows", type=click.Path(path_type=Path, exists=True), help="Of rows that were kept, instead of runs."
+    "--rows",
+    type=click.Path(path_type=Path, exists=True),
+    help="Folder to read the rows from, instead of making runs.",
 )
 @click.option("--threads", type=click.IntRange(0), default=0, help="0 means one per core.")
 def main(keep: Path | None, rows: Path | None, threads: int) -> None:
@@ -197,7 +193,7 @@ def main(keep: Path | None, rows: Path | None, threads: int) -> None:
         table[domain] = standings(domain, found)
     tables = {"glance": glance(table), "winners": winners(table)}
     tables |= {f"domain {domain.name}": details(domain, found) for domain, found in table.items()}
-    tables |= {f"what {domain.name}": domain.what for domain in table}
+    tables |= {f"what {domain.name}": textwrap.fill(domain.what, WIDTH) for domain in table}
     write_text(PAGE, fill(PAGE.read_text(encoding="utf-8"), tables, values(table)))
     plots.save(drawn(table), FIGURE)
     click.echo("wrote docs/league.md")

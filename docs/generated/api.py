@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import plait
-from generated.markdown import prose
+from generated.markdown import item, prose
 from plait import gym, plots
 
 DECISIONS = ("Assign", "Wait", "Reinject", "Recall", "Limit", "Penalize", "Defer")
@@ -65,7 +65,7 @@ def entry(name: str, thing: Any) -> str:
     parts.append(f"```text\n{signature(name, thing)}\n```")
     parts.append(documentation(thing))
     if inspect.isclass(thing):
-        parts += [f"- {line}" for line in members(thing)]
+        parts += [item(line) for line in members(thing)]
     return "\n\n".join(parts[:3]) + ("\n\n" + "\n".join(parts[3:]) if parts[3:] else "")
 
 
@@ -120,13 +120,13 @@ def documentation(thing: Any) -> str:
     for title, body in zip(found[1::2], found[2::2], strict=True):
         made.append(f"**{title.rstrip(':')}**")
         items = re.split(r"\n(?=    \S)", body.rstrip())
-        made.append("\n".join(f"- {argument(item)}" for item in items if item.strip()))
+        made.append("\n".join(item(argument(one)) for one in items if one.strip()))
     return "\n\n".join(made)
 
 
-def argument(item: str) -> str:
+def argument(text: str) -> str:
     """``name: meaning`` of a docstring, the name as code."""
-    text = " ".join(item.split()).replace("``", "`")
+    text = " ".join(text.split()).replace("``", "`")
     name, colon, meaning = text.partition(": ")
     return f"`{name}`: {meaning}" if colon and " " not in name else text
 

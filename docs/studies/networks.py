@@ -142,26 +142,26 @@ class Networks:
         ]
 
     def summary(self, scheduler: str, base: str) -> str:
-        """Return the networks on which the scheduler is better or worse than `base`.
+        """Return the networks on which the scheduler is better or worse than `base`, as a table.
 
         Only changes that count are listed.
         """
         words = {
-            "More goodput": ("goodput", 1),
-            "Less delay": ("delay", -1),
-            "Less goodput": ("goodput", -1),
-            "More delay": ("delay", 1),
+            "more goodput": ("goodput", 1),
+            "less delay": ("delay", -1),
+            "less goodput": ("goodput", -1),
+            "more delay": ("delay", 1),
         }
         lines = []
         for word, (name, sign) in words.items():
             found = [(network, self.change(network.name, scheduler, name, base)) for network in NETWORKS]
             places = [
-                f"{network.scenario.name} ({with_interval(one, signed=True)} %)"
+                f"{network.scenario.name}: {with_interval(one, signed=True)}"
                 for network, one in found
                 if differs(one) and one.value * sign > 0
             ]
-            lines.append(f"- **{word}** than `{base}`: {'; '.join(places) or 'nowhere'}.")
-        return "\n".join(lines)
+            lines.append([word, "; ".join(places) or "nowhere"])
+        return markdown([f"than `{base}`", "network: change (%)"], lines, (0, 1))
 
     def modes(self, name: str) -> str:
         """Return the means of `redundant` in all its modes, and of the base."""

@@ -121,7 +121,7 @@ def test_the_recommended_buffer_removes_the_blocking() -> None:
     assert found is not None
     assert not found.enough
     assert found.given_cost.value > 20
-    assert "24 kB is too small: it costs " in small_buffer().text
+    assert "24 kB is too small. It costs " in small_buffer().text
     # Once both paths are in use, the cost falls as the buffer grows.
     # From the recommended size on it stays low.
     costs = [cost for size, cost in found.costs if 64_000 <= size <= found.needed]
@@ -237,7 +237,7 @@ def test_recordings(tmp_path: Path) -> None:
     ]
     advice = advise(paths, schedulers=["lowest-rtt", "round-robin"], events=EVENTS)
     assert advice.verdict == "worth"
-    assert "recordings as they are, each time from another place on" in advice.text
+    assert "Each variation begins at another place of the recordings" in advice.text
     advice.save(tmp_path / "saved.toml")
     scenario = plait.load(tmp_path / "saved.toml")
     means = [parse_path(path).mean_bps for path in paths]

@@ -120,7 +120,7 @@ def test_metered_paths_are_told_what_they_carry_and_how_to_be_spared() -> None:
     # lte carries 3 of the 7 Mbit/s, so its 2 GB last an hour and a half.
     assert share == pytest.approx(3 / 7, abs=0.08)
     assert re.search(
-        r"lte is metered: \S+ sends [\d.]+ % of the packets there, so that 2 GB last \d[\d.]* ", advice.text
+        r"lte is metered: \S+ sends [\d.]+ % of the packets there, so 2 GB last for \d[\d.]* ", advice.text
     )
     assert "To spare lte: dsl alone, with the rest as backup paths" in advice.text.replace("\n", " ")
     assert complaints(advice.document()) == []

@@ -137,7 +137,7 @@ def test_a_connection_that_falls_back_is_a_result_that_says_why(tmp_path: Path, 
     assert result.paths[0]["srtt_ms"] is not None
     assert result.metrics["delivered_bytes"] > 1_000_000
     shown = command("run", "overtaken.toml", "--engine", "linux", "--scheduler", "lowest-rtt")
-    assert "lowest-rtt: the connection gave up MPTCP and went on with TCP" in " ".join(shown.stdout.split())
+    assert "lowest-rtt: the connection fell back from MPTCP to TCP" in " ".join(shown.stdout.split())
     simulated = [plait.run(tmp_path / "overtaken.toml", "lowest-rtt", seed=seed) for seed in range(1, 21)]
     assert {one.fallback for one in simulated} == {None, result.fallback}, "the simulator by its own chance"
 

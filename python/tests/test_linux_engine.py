@@ -178,12 +178,12 @@ def test_a_table_says_that_a_connection_fell_back(capsys: pytest.CaptureFixture[
     file.write_text(KERNEL.replace('"5s"', '"2s"'))
     result = plait.run(file)
     print_tables([[result]])
-    assert "gave up MPTCP" not in capsys.readouterr().out
+    assert "fell back from MPTCP" not in capsys.readouterr().out
     result.data["fallback"] = "receiver: some reason"
     print_tables([[result]])
     shown = " ".join(capsys.readouterr().out.split())
     assert (
-        "round-robin: the connection gave up MPTCP and went on with TCP, on one path alone; receiver: some reason"
+        "round-robin: the connection fell back from MPTCP to TCP, on one path alone; receiver: some reason"
         in shown
     )
 

@@ -20,6 +20,7 @@ macro_rules! builtins {
         /// can inline them.
         #[derive(Clone, Debug)]
         #[non_exhaustive]
+        #[expect(clippy::large_enum_variant, reason = "without an allocator there are no boxes")]
         pub enum Algorithm {
             $(#[doc = concat!("See [`crate::algorithms::", stringify!($module), "`].")]
             $scheduler(algorithms::$module::$scheduler),)*

@@ -30,19 +30,19 @@ def simulated(advice: Findings) -> list[str]:
         best = advice.choice.best if advice.choice and advice.verdict != "not worth" else advice.single
         seconds = advice.asked.total_bytes * 8 / max(best.goodput_bps, 1.0)
         lines.append(
-            f"{numbers.size(advice.asked.total_bytes)} are too much to simulate in seconds, so this is for bulk "
-            f"traffic; at {numbers.rate(best.goodput_bps)} they take about {numbers.time(seconds)}."
+            f"{numbers.size(advice.asked.total_bytes)} are too much to simulate in seconds, so this answer is for "
+            f"bulk traffic. At {numbers.rate(best.goodput_bps)} they take about {numbers.time(seconds)}."
         )
     amount = f"{done.runs} runs, {done.events / 1e6:.1f} million events, seed {done.seed}"
     lines.append(
-        f"Simulated: {done.variations} variations of what was said, by up to {SPREAD * 100:.0f} % or over its range"
-        f"{_queues(advice)}"
-        f"{_recordings(advice)}; each with every scheduler and every path alone, {_length(advice)}; searches included, "
-        f"{amount}. {_protocol(advice)}"
+        f"Simulated: {done.variations} variations of the input, by up to {SPREAD * 100:.0f} % or over its range."
+        f"{_queues(advice)}{_recordings(advice)} Each variation runs with every scheduler and every path alone, "
+        f"{_length(advice)}. With the searches: {amount}. {_protocol(advice)}"
     )
     if done.short and not setting.traffic.finite:
         lines.append(
-            "Runs of more round trips do not fit into seconds: this is how a connection begins, not how it goes on."
+            "Runs of more round trips would take too long. These runs show the beginning of a connection, not its "
+            "steady state."
         )
     return lines
 
@@ -54,14 +54,14 @@ def traffic(advice: Findings) -> list[Statement]:
         one = said.clients == 1
         who = "one client" if one else f"{said.clients} clients, which share the connection"
         text = (
-            f"Requests: {who}; a response of {numbers.size(said.size)} to each, and from a response to the next "
-            f"request {numbers.time(THINK_NS / NANOSECONDS)} on average (exponentially distributed)."
+            f"Requests: {who}; each response has {numbers.size(said.size)}, and the next request follows it after "
+            f"{numbers.time(THINK_NS / NANOSECONDS)} on average (exponentially distributed)."
         )
     elif said.kind == "flows":
         text = (
-            f"Downloads: {said.clients} of {numbers.size(said.size)}, each over a connection of its own; one begins "
-            f"every {numbers.time(STAGGER_NS / NANOSECONDS)}, and its time counts from there. All have the same "
-            "scheduler, and with one path alone all are there."
+            f"Downloads: {said.clients} of {numbers.size(said.size)}, each over a connection of its own. One begins "
+            f"every {numbers.time(STAGGER_NS / NANOSECONDS)}, and its time counts from its beginning. All have the "
+            "same scheduler. With one path alone, all use that path."
         )
     elif said.beside:
         text = (
@@ -76,36 +76,34 @@ def traffic(advice: Findings) -> list[Statement]:
 
 def limits(advice: Findings) -> list[str]:
     """Name the effects that the simulation does not cover."""
-    shared = ", bottlenecks that paths share" if len(advice.setting.paths) > 1 else ""
-    changes = "" if all(one.trace for one in advice.setting.paths) else ", rates that change"
+    shared = ", shared bottlenecks" if len(advice.setting.paths) > 1 else ""
+    changes = "" if all(one.trace for one in advice.setting.paths) else ", changing rates"
     bursts = "" if any(one.together or one.trace for one in advice.setting.paths) else ", losses in bursts"
-    return [f"Not in it: other traffic{shared}{bursts}{changes}, what processors do. {_validated(advice)}"]
+    return [f"Not simulated: other traffic{shared}{bursts}{changes}, processors. {_validated(advice)}"]
 
 
 def _validated(advice: Findings) -> str:
     """Tell how closely the judged metric agrees with the real kernel, where it was compared."""
     said = advice.setting.traffic
     if advice.setting.congestion == "bbr":
-        return (
-            "With BBR less is known of the simulator's error; delays are the least certain (docs/advise.md)."
-        )
+        return "With BBR, the simulator's error is less certain, most of all that of delays (docs/advise-answer.md)."
     if said.kind == "flows" and len(advice.setting.paths) > 1:
         return (
-            "Many connections at once over several paths were not compared with the real kernel; for one at a time see "
-            "docs/validation.md."
+            "Many simultaneous connections over several paths were not compared with the real kernel. For one "
+            "connection, see docs/validation.md."
         )
     if said.kind == "request-response":
         return (
             f"Half of the simulator's latencies (of 90 % of the requests) are within {LATENCY_ERROR:g} % of the real "
-            f"kernel's, one in ten is off by more than {LATENCY_TENTH_ERROR:.0f} %, mostly over several paths "
+            f"kernel's. One in ten differs by more than {LATENCY_TENTH_ERROR:.0f} %, mostly over several paths "
             "(docs/requests.md)."
         )
     paths = min(len(advice.setting.paths), max(GOODPUT_ERRORS))
     median, tenth = GOODPUT_ERRORS[paths]
     return (
         f"Over {paths} path{'s' if paths > 1 else ''}, half of the simulator's goodputs are within {median:g} % of "
-        f"the real kernel's and one in ten is off by more than {tenth:.0f} %; {RANKED_ALIKE} % of pairs of schedulers "
-        "are ranked alike (docs/validation.md)."
+        f"the real kernel's, and one in ten differs by more than {tenth:.0f} %. Both rank {RANKED_ALIKE} % of pairs "
+        "of schedulers alike (docs/validation.md)."
     )
 
 
@@ -114,12 +112,13 @@ def _queues(advice: Findings) -> str:
         return ""
     low, high = QUEUES
     return (
-        f"; queues not said: {low:g} to {high:g} bandwidth-delay products, {FEWEST_QUEUED} packets at least"
+        f" Queues without a stated size: {low:g} to {high:g} bandwidth-delay products, at least {FEWEST_QUEUED} "
+        "packets."
     )
 
 
 def _recordings(advice: Findings) -> str:
-    return "; recordings as they are, each time from another place on" if _any_trace(advice) else ""
+    return " Each variation begins at another place of the recordings." if _any_trace(advice) else ""
 
 
 def _any_trace(advice: Findings) -> bool:
@@ -130,11 +129,11 @@ def _length(advice: Findings) -> str:
     done = advice.simulated
     if advice.setting.traffic.finite:
         what = "the file has" if advice.setting.traffic.kind == "file" else "all downloads have"
-        return f"until {what} arrived, {numbers.time(done.duration_s)} at most"
+        return f"until {what} arrived, for at most {numbers.time(done.duration_s)}"
     trips = numbers.digits(done.round_trips)
     return (
-        f"{numbers.time(done.duration_s)} long ({trips} of the longest round trip with a full queue), the first "
-        f"{WARMUP * 100:.0f} % not counted"
+        f"for {numbers.time(done.duration_s)} ({trips} times the longest round trip with a full queue). The first "
+        f"{WARMUP * 100:.0f} % do not count"
     )
 
 

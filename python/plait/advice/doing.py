@@ -110,10 +110,10 @@ def statements(advice: Findings) -> list[Statement]:
     found = commands(advice)
     if not found:
         return []
-    what = "as a spare only" if advice.verdict == "not worth" else "both used"
+    use = "as a spare only" if advice.verdict == "not worth" else "both used"
     if len(advice.setting.paths) > 2 and advice.verdict != "not worth":
-        what = "all that are worth it used"
-    begin = f"Now do it ({what}; as root, Linux from 6.12 on at both ends; see docs/deploy.md):"
+        use = "every path used that is worth it"
+    begin = f"Now do it ({use}; as root, Linux from 6.12 on at both ends; see docs/deploy.md):"
     said, note = [Statement("do", begin)], ""
     for one in found:
         if one.note != note:
@@ -170,9 +170,9 @@ def _measured(advice: Findings) -> tuple[list[Command], str]:
         return served, f"{iperf3(advice)}{many} -t 30"
     served = [
         Command(
-            f"head -c {traffic.size} /dev/zero > answer", "server", "what is asked for, by TCP and MPTCP"
+            f"head -c {traffic.size} /dev/zero > answer", "server", "serves the response by TCP and MPTCP"
         ),
-        Command(f"mptcpize run {WEB_SERVER}", "server", "what is asked for, by TCP and MPTCP"),
+        Command(f"mptcpize run {WEB_SERVER}", "server", "serves the response by TCP and MPTCP"),
     ]
     if traffic.kind == "request-response":
         return served, f"curl -sw '%{{time_total}}\\n' -o /dev/null 'SERVER:8000/answer?[1-{REQUESTS}]'"

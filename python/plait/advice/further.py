@@ -29,9 +29,9 @@ def losses(advice: Findings) -> list[Statement]:
     said.append(
         Statement(
             "measure",
-            f"Measure {names} before you trust this: what TCP carries there ({iperf3(advice)}), and whether lost "
-            "packets come together (ping -i 0.2 -c 500 SERVER: gaps in icmp_seq). Then say loss=burst:SHARE:PACKETS, "
-            f"trace=FILE, or no loss where TCP carries the full rate.{other}",
+            f"Before you trust this, measure {names}: the goodput of TCP ({iperf3(advice)}), and whether losses come "
+            "in bursts (ping -i 0.2 -c 500 SERVER: gaps in icmp_seq). Then state loss=burst:SHARE:PACKETS or "
+            f"trace=FILE. If TCP carries the full rate, state no loss.{other}",
         )
     )
     return said
@@ -64,13 +64,14 @@ def udp(advice: Findings) -> list[Statement]:
         return []
     if advice.setting.traffic.kind == "blocks":
         text = (
-            "UDP: calls and games send it, and MPTCP carries TCP only, so stock Linux and these numbers are not for "
-            "them. plait proxy --udp carries UDP over all paths, with --redundant-port on each of them."
+            "UDP: calls and games use UDP, and MPTCP carries TCP only. So stock Linux and these numbers are not for "
+            "them. plait proxy --udp carries UDP over all paths; with --redundant-port, it sends each datagram on "
+            "every path."
         )
     else:
         text = (
-            "UDP: MPTCP, and so stock Linux, carries TCP only. Calls, games, HTTP/3 and WireGuard are UDP; plait proxy "
-            "--udp carries them over all paths."
+            "UDP: MPTCP carries TCP only. Calls, games, HTTP/3 and WireGuard use UDP; plait proxy --udp carries it "
+            "over all paths."
         )
     return [Statement("udp", text)]
 
@@ -93,15 +94,15 @@ def receive_buffer(advice: Findings) -> list[Statement]:
     least, _ = found.given_cost.interval or (found.given_cost.value,) * 2
     judged = "is enough" if found.enough else "is too small" if least > 0 else "may be too small"
     if found.needed == found.given:
-        other = f"no smaller one tried {tolerated}"
+        other = f"No smaller size tried {tolerated}"
     elif found.smallest:
-        other = f"{needed}, the smallest one tried, would cost {then}"
+        other = f"{needed}, the smallest size tried, would cost {then}"
     else:
-        other = f"{needed} would cost {then}, the smallest one tried that {tolerated}"
+        other = f"{needed} would cost {then}: it is the smallest size tried that {tolerated}"
     both = "both paths" if len(advice.setting.paths) == 2 else f"all {len(advice.setting.paths)} paths"
     runs = f"at least {found.variations} variations of {numbers.time(found.duration_s)}"
     text = (
-        f"Receive buffer: {numbers.size(found.given)} {judged}: it costs {cost} against an unlimited one; "
+        f"Receive buffer: {numbers.size(found.given)} {judged}. It costs {cost}, compared with an unlimited one. "
         f"{other} ({found.scheduler}, {both}, {runs})."
     )
     return [Statement("buffer", text)]
@@ -114,9 +115,12 @@ def _rule(advice: Findings) -> list[Statement]:
     wanted, given = rule(advice.setting), advice.setting.receive_buffer
     if given >= wanted and advice.verdict == "not worth":
         return []
-    which = "is less, and may be what limits these paths" if given < wanted else "is more"
+    which = "is less, and may limit these paths" if given < wanted else "is more"
     carried = f"All paths carry {numbers.size(wanted)} in the longest round trip with a full queue"
-    text = f"Receive buffer: not searched for, these links leave no time. {carried}; {numbers.size(given)} {which}."
+    text = (
+        "Receive buffer: not searched for, because runs over these links take too long. "
+        f"{carried}. {numbers.size(given)} {which}."
+    )
     return [Statement("buffer-rule", text)]
 
 
@@ -130,14 +134,14 @@ def thresholds(advice: Findings) -> list[Statement]:
         return []
     second = _second(advice)
     if not advice.thresholds:
-        text = f"What would make {second} worth it was not searched for: the runs are too short for that."
+        text = f"The runs are too short for a search for changes that would make {second} worth it."
         return [Statement("threshold-unsearched", text)]
     best = advice.choice.best.label
     said = [
         Statement(
             "threshold",
-            f"Tried, one thing changed and all else as said, with {best}: {second} is worth it where the gain is at "
-            f"least {WORTH_PERCENT:.0f} %.",
+            f"One value changed and all others as stated, with {best}: {second} is worth it from a gain of "
+            f"{WORTH_PERCENT:.0f} % on.",
         )
     ]
     return said + [Statement("threshold-" + _kind(one), _threshold(one, advice)) for one in advice.thresholds]
@@ -146,9 +150,11 @@ def thresholds(advice: Findings) -> list[Statement]:
 def _path_adds(advice: Findings) -> list[Statement]:
     said = ", ".join(f"{one.path} {numbers.signed(one.gain.value)}" for one in advice.left_out)
     again = needless(advice) if advice.verdict == "worth" else None
-    ask = f" Ask again without {again}: other schedulers may do as well then." if again else ""
+    ask = f" Ask again without {again}: other schedulers may then be as good." if again else ""
     count = advice.left_out[0].variations
-    return [Statement("path-adds", f"What each path adds to the others ({count} variations): {said}.{ask}")]
+    return [
+        Statement("path-adds", f"Gain that each path adds to the others ({count} variations): {said}.{ask}")
+    ]
 
 
 def _kind(one: Threshold) -> str:
@@ -165,7 +171,7 @@ def _threshold(one: Threshold, advice: Findings) -> str:
         return f"• With {_amount(one.key, one.first.value)} it is: {_gained(one.first, advice)}.{ends}"
     best = max(one.tried, key=lambda tried: tried.gain.value)
     if _kind(one) == "open":
-        return f"• With {_amount(one.key, best.value)} these runs do not tell: {_gained(best, advice)}."
+        return f"• With {_amount(one.key, best.value)} these runs cannot decide: {_gained(best, advice)}."
     more = best.gain.value - one.last.gain.value >= TOLD_APART
     most = "" if not more else f" Most with {_amount(one.key, best.value)}: {_gained(best, advice)}."
     return f"• Not even with {_amount(one.key, one.last.value)}: {_gained(one.last, advice)}.{most}"

@@ -262,7 +262,7 @@ def _certain(advice: Findings) -> list[Statement]:
     elif few:
         word += f", since a run has few {traffic.things}"
     elif word == "Sure":
-        word += ", if losses are as said" if advice.capped else ", if links are as said"
+        word += ", if losses are as stated" if advice.capped else ", if links are as stated"
     gains = f"the gain is {'at least' if more else 'less than'} {WORTH_PERCENT:.0f} %"
     return [Statement("certain-gain", f"{word}: {gains} in {holds} of {count} variations.")]
 
@@ -300,8 +300,9 @@ def processor(advice: Findings) -> list[Statement]:
     if advice.verdict == "nothing" or _used(advice).goodput_bps / flows < PROCESSOR_BPS:
         return []
     text = (
-        "WARNING: a processor limits this, not the links: public reports have 10 to 16 Gbit/s over one MPTCP "
-        "connection (mptcp_net-next #592, multipath-tcp/mptcp #380), in the first 43 Gbit/s with TCP over one link."
+        "WARNING: a processor limits this, not the links. Public reports have 10 to 16 Gbit/s over one MPTCP "
+        "connection (mptcp_net-next #592, multipath-tcp/mptcp #380), and the first one 43 Gbit/s with TCP over one "
+        "link."
     )
     return [Statement("processor", text)]
 
@@ -327,7 +328,7 @@ def _metered(advice: Findings) -> list[Statement]:
         )
         cap, load = paths[index].cap, share * used.goodput_bps * used.overhead
         if cap is not None and load > 0:
-            text += f", so that {numbers.size(cap)} last {numbers.time(cap * 8 / load)} of such traffic"
+            text += f", so {numbers.size(cap)} last for {numbers.time(cap * 8 / load)} of such traffic"
         said.append(Statement("metered", f"{text}."))
     singles = [one for one in advice.standings if one.candidate.scheduler is None]
     free = next((one for one in singles if not paths[one.candidate.paths[0]].metered), None)
@@ -379,5 +380,5 @@ def _copies(advice: Findings, best: Standing) -> list[Statement]:
     plain = next((one for one in schedulers(advice) if not one.copies), None)
     instead = f" Without copies {plain.label} is best: {value(traffic, plain.value)}." if plain else ""
     sent = numbers.digits(round(best.overhead, 1))
-    text = f"{best.label} sends {sent} packets for each one delivered: mind what data costs.{instead}"
+    text = f"{best.label} sends {sent} packets for each one delivered: consider the cost of data.{instead}"
     return [Statement("copies", text)]

@@ -16,7 +16,7 @@ COMMANDS = {
     "compare": Place("run:compare", "Compare schedulers on one scenario."),
     "advise": Place(
         "advise:advise",
-        "Advise on links that you know roughly: scheduler, buffer, and is the second path worth it.",
+        "Recommend a scheduler and a buffer for your links, and judge if a second path is worth it.",
     ),
     "init": Place("init:init", "Write a commented scenario file over common links, for your corrections."),
     "keys": Place(
@@ -47,8 +47,8 @@ COMMANDS = {
         "plot:plot", "Draw a metric of a sweep's dataset, or of results, in FOLDER, as papers print it."
     ),
     "report": Place("report:report", "Write one HTML page about runs or a sweep; it needs no network."),
-    "bundle": Place("bundle:bundle", "Pack results with all that repeats them into one archive."),
-    "rerun": Place("bundle:rerun", "Repeat the runs of BUNDLE, and say whether the bytes are equal."),
+    "bundle": Place("bundle:bundle", "Pack results, with all files that repeat them, into one archive."),
+    "rerun": Place("bundle:rerun", "Repeat the runs of BUNDLE, and compare the bytes."),
     "send": Place(
         "transfers:send", "Send files and folders to a receiver, over one path from each local address."
     ),
@@ -66,7 +66,7 @@ COMMANDS = {
     ),
     "linux": Place("linux:linux", "The real kernel's MPTCP, in virtual time, without being root."),
     "usrsctp": Place("usrsctp:usrsctp", "FreeBSD's SCTP stack, in virtual time, without being root."),
-    "validate": Place("validate:validate", "How true the simulator is, against other engines."),
+    "validate": Place("validate:validate", "Compare the simulator with other engines."),
     "completion": Place(
         "completion:completion",
         "Print a script with which SHELL completes commands, options and choices of plait.",
@@ -87,7 +87,7 @@ def cli(quiet: bool) -> None:
     \b
     plait reproduce daps-icc14                        a paper, with figures
     plait compare links.toml --schedulers all         schedulers on your links
-    plait advise --path "dsl 16Mbit 25ms" --path …    which one to use, and is it worth it
+    plait advise --path "dsl 16Mbit 25ms" --path …    advice for your links
     plait init --preset dsl,lte -o links.toml         a scenario file to begin with
     plait run links.toml --scheduler daps --out out   one run, with figures
     plait explain links.toml --at 1.2s                one decision, and why
@@ -98,11 +98,11 @@ def cli(quiet: bool) -> None:
     plait sweep plan.toml                             many runs, into a dataset
     plait analyze results/plan                        their analysis, with intervals
     plait plot results/plan --x rtt --metric goodput -o fig.pdf
-    plait bundle results/plan                         all that repeats it, in one archive; plait rerun plan.zip
-    plait recv --out inbox                            on the other machine; it prints the next command:
+    plait bundle results/plan                         an archive for plait rerun plan.zip
+    plait recv --out inbox                            on the other machine; prints the next command
     plait send video.mkv HOST:4433 --fingerprint …    a file over all interfaces at once
     plait replay FOLDER                               a transfer of --record FOLDER, simulated
-    plait proxy HOST:4433 --socks 127.0.0.1:1080 …    TCP connections likewise; there: plait proxy --serve
+    plait proxy HOST:4433 --socks 127.0.0.1:1080 …    TCP connections over all interfaces
     plait validate linux                              simulator against kernel
     """  # noqa: D301  click wants the character, not its escape
     Progress.quiet = quiet

@@ -23,24 +23,24 @@ from plait.support.files import whole_file
     multiple=True,
     required=True,
     metavar='"NAME RATE RTT [LOSS] [KEY=VALUE…]"',
-    help="A path, such as 'lte 30Mbit 60ms 1%', 'lte trace=FILE 40ms' or a preset such as 'dsl'; repeat it for each, "
-    "that on which connections begin first. Ranges: rtt=25-60ms. Keys: queue=50p (fq_codel where a router shapes), "
-    "jitter=5ms, loss=burst:1%:10, back=1Mbit or back-trace=FILE (other direction), cost=1 and cap=50GB (metered), "
-    "preset=lte.",
+    help="A path, such as 'lte 30Mbit 60ms 1%', 'lte trace=FILE 40ms' or a preset such as 'dsl'. Repeat it for each "
+    "path. Connections begin on the first one. Ranges: rtt=25-60ms. Keys: queue=50p (fq_codel where a router "
+    "shapes), jitter=5ms, loss=burst:1%:10, back=1Mbit or back-trace=FILE (other direction), cost=1 and cap=50GB "
+    "(metered), preset=lte.",
 )
 @click.option("--traffic", default="bulk", show_default=True, metavar="TRAFFIC", help=f"{FORMS}.")
 @click.option(
     "--metric",
     metavar="METRIC",
-    help="What counts: goodput (bulk), time (file), or the delay of packets or blocks, the latency of requests, the "
-    "time of downloads (flows): mean, p50, p95, p99, max.  [default: goodput, time, or p95 of the others]",
+    help="The judged metric: goodput (bulk) or time (file). For the delay of packets or blocks, the latency of "
+    "requests and the time of downloads (flows): mean, p50, p95, p99, max.  [default: goodput, time, or p95]",
 )
 @click.option(
     "--direction",
     type=click.Choice(DIRECTIONS),
     default=DIRECTIONS[0],
     show_default=True,
-    help="Which way the data goes: up is where back= is the rate.",
+    help="Direction of the data. The rate of up is back=.",
 )
 @click.option(
     "--receive-buffer",
@@ -66,20 +66,20 @@ from plait.support.files import whole_file
     "--schedulers",
     "names",
     metavar="A,B,C",
-    help="Only these built-in ones, with options (+rp, +bm) and parameters.",
+    help="Only these built-in schedulers, with options (+rp, +bm) and parameters.",
 )
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**63 - 1),
     default=1,
     show_default=True,
-    help="Of variations and losses.",
+    help="Seed of variations and losses.",
 )
 @click.option(
     "--save",
     type=click.Path(path_type=Path),
     metavar="FILE.toml",
-    help="Write what was said as a scenario file, for run and compare.",
+    help="Write the input as a scenario file, for run and compare.",
 )
 @JSON
 @THREADS
@@ -97,7 +97,7 @@ def advise(
     as_json: bool,
     threads: int,
 ) -> None:
-    """Advise on links that you know roughly: scheduler, buffer, and is the second path worth it.
+    """Recommend a scheduler and a buffer for your links, and judge if a second path is worth it.
 
     Simulates every scheduler over variations of the given links, in seconds.
 

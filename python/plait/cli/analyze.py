@@ -48,7 +48,7 @@ MOST_PERCENT = 1000
     metavar="VARIABLE,…",
     help="Regions are combinations of these variables' ranges; default: each variable by itself.",
 )
-@click.option("--tie", default="1%", show_default=True, help="Values closer than this are taken for equal.")
+@click.option("--tie", default="1%", show_default=True, help="Values closer than this count as equal.")
 @JSON
 @LATEX
 def analyze_command(
@@ -62,7 +62,7 @@ def analyze_command(
 ) -> None:
     """Compare the schedulers of a sweep's DATASET.
 
-    Pairs of runs met the same scenario, the same losses and the same perturbation. Intervals are of 95 %.
+    Paired runs have the same scenario, losses and perturbation. Intervals are of 95 %.
     """
     excludes("--latex", latex, json=as_json)
     from plait.analysis import analyze
@@ -97,7 +97,7 @@ def _print(found: Analysis, sheet: Sheet) -> None:
         sheet.line(f"[yellow]{dataset.identical.note}[/yellow]")
     if whole.units < ENOUGH:
         units = count_of(whole.units, whole.kind[:-1])
-        text = f"[yellow]only {units}: too few for intervals and p to mean what they say[/yellow]"
+        text = f"[yellow]only {units}: too few for reliable intervals and p[/yellow]"
         sheet.line(text)
     for name, count in found.failures.items():
         text = f"{name}: {count:,} runs failed, and their pairs are left out: {found.reasons[name]}"
@@ -216,16 +216,16 @@ def _p(p: float | None) -> str:
 
 def _meaning(found: Analysis) -> str:
     kind = found.metrics[0].whole.kind
-    what = "a point of the plan, with the mean of its seeds" if kind == "points" else "a seed"
+    one = "a point of the plan, with the mean of its seeds" if kind == "points" else "a seed"
     return (
-        f"counted: {kind}; each is {what}, and met the same losses under all schedulers\n"
-        f"better by, in %: of the means; more than zero is better, also where less of the metric is; with intervals\n"
-        f"of 95 % over {kind} (Student's; in % bootstrap)\n"
-        f"in regions: {SURE} the interval of 95 % does not contain zero; {AHEAD} the best mean, where the interval of\n"
-        f"its difference to the next one does not contain zero, as in report; intervals, wins and losses: --json\n"
+        f"counted: {kind}; each is {one}, with the same losses under all schedulers\n"
+        f"better by, in %: of the means; more than zero is better, for delays too; with intervals of 95 % over {kind}\n"
+        f"(Student's; in % bootstrap)\n"
+        f"in regions: {SURE} the interval of 95 % excludes zero; {AHEAD} the best mean, if the interval of its\n"
+        f"difference from the next one excludes zero, as in report; intervals, wins and losses: --json\n"
         f"effect size: mean of the differences over their standard deviation (Cohen's d_z)\n"
         f"win, tie, loss: {kind} in which it is better, within {found.tie * 100:g} % of equal, worse; "
-        f"best in: so many {kind} no other one is better in\n"
+        f"best in: number of {kind} in which no other one is better\n"
         f"p: Wilcoxon's signed-rank test, corrected for the number of schedulers (Holm)"
         + (f"\n{MEANING}" if found.dataset.perturbed else "")
     )

@@ -33,7 +33,7 @@ SHOWN = 3
     help="A file of your own (scheduler, metric or trace) that is not found or has changed; may be repeated.",
 )
 def bundle(folder: Path, place: Path | None, files: tuple[Path, ...]) -> None:
-    """Pack results with all that repeats them into one archive.
+    """Pack results, with all files that repeat them, into one archive.
 
     RESULTS is an output of `plait run --out`, `plait compare --out` or `plait sweep`. The archive has the scenarios,
     seeds, versions, commands, schedulers and metrics of your own and traces beside the results; `plait rerun`
@@ -56,7 +56,7 @@ def bundle(folder: Path, place: Path | None, files: tuple[Path, ...]) -> None:
 )
 @THREADS
 def rerun(place: Path, folder: Path | None, threads: int) -> None:
-    """Repeat the runs of BUNDLE, and say whether the bytes are equal.
+    """Repeat the runs of BUNDLE, and compare the bytes.
 
     Only files of runs are compared: metrics, scenarios and tables, or the dataset. The exit
     status is 1 if a file differs.

@@ -36,16 +36,16 @@ STYLES = {
 }
 MEANING = """
 chosen: the decision names the path
-worse, passed over, available: a segment would have left there at once
-temporarily unavailable: something has to be acknowledged, written or decided first
+worse, passed over, available: the path could have sent a segment at once
+temporarily unavailable: an acknowledgement, a write or a decision has to come first
 definitely unavailable: the path's state forbids it
-room: segments that the congestion window would let out at once; facts are those before the decision
+room: segments that the congestion window admits at once; facts are from before the decision
 """.strip()
 
 
 @click.command()
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
-@click.option("--at", required=True, metavar="TIME", help="From which moment on, such as 1.2s.")
+@click.option("--at", required=True, metavar="TIME", help="Begin at this time, such as 1.2s.")
 @click.option(
     "--scheduler",
     "name",
@@ -53,8 +53,8 @@ room: segments that the congestion window would let out at once; facts are those
     help="NAME, NAME:parameter=value:…, or FILE.py:CLASS:parameter=value:… instead of the scenario's.",
 )
 @SEED
-@click.option("--count", type=click.IntRange(min=1), help="How many decisions; 1 if nothing is said.")
-@click.option("--until", metavar="TIME", help="All decisions up to this moment instead.")
+@click.option("--count", type=click.IntRange(min=1), help="Number of decisions; default: 1.")
+@click.option("--until", metavar="TIME", help="All decisions up to this time instead.")
 @click.option("--path", metavar="NAME", help="Only decisions that name this path.")
 @click.option("--token", metavar="HEX", help="The connection, if FILE is a kernel's log of several.")
 @JSON
@@ -71,9 +71,9 @@ def explain(
 ) -> None:
     """Explain decisions: the facts of the scheduler, and the reasons against other paths.
 
-    Simulates FILE until just after TIME and prints the first decision from then on. FILE may be a folder that
-    `plait send --record` or `plait run --out --decisions` wrote. Then it is a decision of that run. FILE may also be
-    a log NAME.bin of `plait-mptcp log --out`. Then TIME counts from the connection's first decision.
+    Simulates FILE until just after TIME, and prints the first decision from TIME on. FILE may be a folder of
+    `plait send --record` or `plait run --out --decisions`; then the decision is one of that run. FILE may also be
+    a log NAME.bin of `plait-mptcp log --out`; then TIME counts from the connection's first decision.
     """
     from plait.runs.decisions import Question, look_up, look_up_recorded, read_kernel_log
 

@@ -46,9 +46,12 @@ class Presets(click.ParamType):  # type: ignore[type-arg]  # generic from click 
     help=f"The links: {', '.join(PRESETS)}.",
 )
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="The file; else it is printed."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The file; default: standard output.",
 )
-@click.option("--force", is_flag=True, help="Replace the file if it is there.")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
 def init(presets: str, output: Path | None, force: bool) -> None:
     """Write a commented scenario file over common links, for your corrections.
 

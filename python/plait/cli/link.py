@@ -27,9 +27,11 @@ SMALLEST_MTU, LARGEST_MTU = 576, 65_535
 @click.option(
     "--server",
     metavar="LINE",
-    help="Run this line of sh at the far end meanwhile; the command starts when it listens.",
+    help="Run this line of sh at the far end; the command starts when it listens.",
 )
-@click.option("--wait", "patience", default="5s", show_default=True, help="How long the server may take.")
+@click.option(
+    "--wait", "patience", default="5s", show_default=True, help="Longest time until the server listens."
+)
 @click.option(
     "--mtu",
     type=click.IntRange(SMALLEST_MTU, LARGEST_MTU),
@@ -50,9 +52,9 @@ SMALLEST_MTU, LARGEST_MTU = 576, 65_535
     "--spin",
     default="0ns",
     show_default=True,
-    help="Look at the clock instead of sleeping so long before a packet is due: punctual, but takes a core.",
+    help="Poll the clock for this long before a packet is due, instead of sleeping: punctual, but takes a core.",
 )
-@click.option("--summary", is_flag=True, help="Say at the end what became of every path's packets.")
+@click.option("--summary", is_flag=True, help="Print the fate of every path's packets at the end.")
 @SEED
 def link(
     scenario: str,
@@ -69,10 +71,10 @@ def link(
 ) -> None:
     """Run a command on the links of SCENARIO: an interface per path, without root.
 
-    The command runs in a network namespace with one interface per path; the other ends of the paths are in a second
-    one, where --server runs. Addresses are printed and in the environment: PLAIT_PEER is the far end over any path;
-    PLAIT_ADDRESS_0, PLAIT_INTERFACE_0, PLAIT_PEER_0, … are those of each path. A command of one word with spaces is a
-    line for sh, which sees them. Without a command there is a shell. The exit status is the command's.
+    The command runs in a network namespace with one interface per path. The other ends of the paths are in a second
+    namespace, where --server runs. Addresses are printed, and are in the environment: PLAIT_PEER is the far end over
+    any path, and PLAIT_ADDRESS_0, PLAIT_INTERFACE_0, PLAIT_PEER_0, … are those of each path. A command of one word
+    with spaces is a line for sh. Without a command, a shell starts. The exit status is that of the command.
 
     \b
     plait link links.toml                                               a shell on the links

@@ -19,9 +19,9 @@ FILE = click.Path(path_type=Path, dir_okay=False)
     "ping_file",
     type=FILE,
     required=True,
-    help="What ping -i 0.2 -c 500 HOST printed: of Linux, BusyBox, macOS or Windows, in any language.",
+    help="Output of ping -i 0.2 -c 500 HOST, from Linux, BusyBox, macOS or Windows, in any language.",
 )
-@click.option("--iperf3", "down_file", type=FILE, help="What iperf3 -c HOST -R printed, with or without -J.")
+@click.option("--iperf3", "down_file", type=FILE, help="Output of iperf3 -c HOST -R, with or without -J.")
 @click.option("--iperf3-back", "up_file", type=FILE, help="The same without -R: the other direction.")
 @click.option("--trace", type=FILE, help="A recording in Mahimahi's format, instead of --iperf3.")
 def measure(

@@ -21,14 +21,14 @@ SEEDS = click.option(
     "--seeds",
     type=click.IntRange(1, 10_000),
     metavar="N",
-    help="Run N repetitions, with the seeds from --seed or the scenario's on: means with 95 % intervals, and "
-    "differences of pairs.",
+    help="Run N repetitions, with consecutive seeds from --seed or the scenario's on. Print means with 95 % "
+    "intervals, and differences of pairs.",
 )
 PERTURB = click.option(
     "--perturb/--no-perturb",
     default=None,
-    help="Whether runs are repetitions, whose delays differ from those written by up to 0.5 % and whose flows begin up "
-    "to 10 ms later, as the seed says. Default: where several seeds are asked for.",
+    help="Run repetitions: by the seed, delays differ from the scenario's by up to 0.5 %, and flows begin up to 10 ms "
+    "later. Default: only with several seeds.",
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on standard output.")
 LATEX = click.option(
@@ -40,7 +40,10 @@ OUT = click.option(
     "--out", type=click.Path(path_type=Path), help="Write JSON, Parquet tables and figures there."
 )
 THREADS = click.option(
-    "--threads", type=click.IntRange(min=0), default=0, help="0 (the default): one per core."
+    "--threads",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Number of threads; 0 (the default) means one per core.",
 )
 SERIES = click.option(
     "--series", show_default=SERIES_DEFAULT, help="Interval of the time series (with --out)."
@@ -52,7 +55,7 @@ PCAP = click.option(
     "--pcap",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Write what both ends of every path capture there, for Wireshark (not of competing flows).",
+    help="Write captures of both ends of every path there, for Wireshark, without competing flows.",
 )
 QLOG = click.option(
     "--qlog",
@@ -65,15 +68,15 @@ ENGINE = click.option(
     type=click.Choice(get_args(EngineName)),
     default="sim",
     show_default=True,
-    help="What runs the scenario: the simulator; the real kernel's MPTCP (plait linux build once); the QUIC "
-    "connections of plait send over the simulator's links; or FreeBSD's SCTP over them (plait usrsctp build once).",
+    help="The engine: the simulator; the real kernel's MPTCP (plait linux build once); the QUIC connections of plait "
+    "send over the simulator's links; or FreeBSD's SCTP over them (plait usrsctp build once).",
 )
 
 
 ALONE = click.option(
     "--alone",
     is_flag=True,
-    help="Run each path alone too, under the same transport, and say what the connection gains over the best of them.",
+    help="Run each path alone, too, under the same transport, and print the gain over the best of them.",
 )
 
 

@@ -40,25 +40,25 @@ def documents(results: Sequence[Result], alone: Sequence[Mapping[str, float]] = 
 
 
 MEANING = """
-application delay: first transmission to in-order delivery
-blocking time: arrival to in-order delivery
-receive buffer: packets that wait there for an earlier one
-aggregation benefit: against capacities; 0 = the best path full, 1 = all paths full, −1 = nothing
-throughput of a path: payload of first arrivals
-against its bound: percent above a limit that no scheduler passes (plait bound); the limit may be out of reach
+application delay: from first transmission to in-order delivery
+blocking time: from arrival to in-order delivery
+receive buffer: packets that wait for an earlier one
+aggregation benefit: 0 = the capacity of the best path, 1 = that of all paths, −1 = nothing
+throughput of a path: payload without duplicates
+against its bound: percent above a limit that no scheduler passes (plait bound); perhaps none reaches it
 """.strip()
 
 
 ALONE = """
-against the best path alone: goodput against that of the path that is best alone, same transport; more is better
-aggregation benefit, paths alone: the same formula with each path's goodput alone; 0 = the best of them, 1 = their sum
+against the best path alone: goodput compared with the best single path, same transport; more is better
+aggregation benefit, paths alone: 0 = the goodput of the best single path, 1 = the sum of all paths alone
 """.strip()
 
 
 BOLD = """
-bold: the best mean, where the interval of its difference to the next one, over pairs, does not contain zero
-better by: more than zero is better, also where less of the metric is; runs of the same seed are pairs
-no interval: in the digits shown, the value is the same with every seed
+bold: the best mean, if the interval of its difference from the next one (in pairs) excludes zero
+better by: more than zero is better, for delays too; runs with the same seed are pairs
+no interval: the value is the same with every seed, in the digits shown
 """.strip()
 
 
@@ -116,7 +116,7 @@ def print_repeated(
     if found.identical:
         sheet.line(f"[yellow]{found.note}[/yellow]")
     elif seeds < FEW:
-        text = f"[yellow]only {count(seeds, 'seed')}: too few for intervals to mean what they say[/yellow]"
+        text = f"[yellow]only {count(seeds, 'seed')}: too few for reliable intervals[/yellow]"
         sheet.line(text)
     for one in (result for each in found for result in each if result.fallback is not None):
         text = f"{one.scheduler}, seed {one.seed}: {fallback_sentence(one.fallback or '')}"
@@ -132,7 +132,7 @@ def print_repeated(
 
 def fallback_sentence(reason: str) -> str:
     """Describe a connection that fell back from MPTCP to TCP."""
-    return f"the connection gave up MPTCP and went on with TCP, on one path alone; {reason}"
+    return f"the connection fell back from MPTCP to TCP, on one path alone; {reason}"
 
 
 def run_tables(

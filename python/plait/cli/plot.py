@@ -54,7 +54,7 @@ NEEDED = {"curves": ("x",), "heatmap": ("x", "y")}
     metavar="SCHEDULER",
     help="Compare with this one; default: the first for differences, none for heat maps.",
 )
-@click.option("--percent", is_flag=True, help="Differences in percent of the baseline's mean.")
+@click.option("--percent", is_flag=True, help="Print differences in percent of the baseline's mean.")
 @click.option(
     "--packets", is_flag=True, help="The delays of all packets after the warm-up (cdf, box; results)."
 )
@@ -76,8 +76,8 @@ def plot(folder: Path, kind: str, output: Path, caption: bool, **options: Any) -
     plait plot results/plan --kind heatmap --x rtt --y buffer --metric goodput --baseline blest -o map.pdf
     plait plot out --kind cdf --metric app_delay_ms --packets -o delays.pdf     out: plait compare --out
 
-    Intervals are of 95 %; pairs of runs met the same scenario, losses and delays. Up to three curves share a panel,
-    more have one each.
+    Intervals are of 95 %. Paired runs have the same scenario, losses and delays. Up to three curves share a panel.
+    More curves have a panel each.
     """  # noqa: D301  click wants the character, not its escape
     for name, value in options.items():
         if value and name not in (*KINDS[kind], "metric", "schedulers", "width"):

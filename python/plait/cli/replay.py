@@ -33,7 +33,7 @@ round trip: of packets; the receiver's own waiting is not in it
     "--schedulers",
     "names",
     metavar="A,B,…|all",
-    help="What others would have done on the same links, beside the one that was recorded.",
+    help="Run these schedulers on the same links, beside the recorded one.",
 )
 @click.option(
     "--scenario",

@@ -41,7 +41,7 @@ STYLES = {"agrees": "green", "differs": "bold red"}
     "scenarios",
     multiple=True,
     metavar="PATTERN",
-    help="Only the scenarios whose ids match, such as 'H_*-100-10'; may be repeated.",
+    help="Only scenarios with a matching id, such as 'H_*-100-10'; may be repeated.",
 )
 @JSON
 @click.option(
@@ -49,7 +49,7 @@ STYLES = {"agrees": "green", "differs": "bold red"}
     type=click.Path(path_type=Path),
     help="Write figures and page below this folder; default: results, with --json nowhere.",
 )
-@click.option("--all-rows", is_flag=True, help="Print the measured values without a printed one too.")
+@click.option("--all-rows", is_flag=True, help="Also print measured values without a printed one.")
 @THREADS
 def reproduce(
     paper: str | None,

@@ -40,7 +40,7 @@ USUAL = ("lowest-rtt", "round-robin", "blest", "ecf", "redundant", "linux-defaul
     "--index",
     type=click.IntRange(min=0),
     metavar="N",
-    help="FILE is the dataset of a sweep: make its run of this index again.",
+    help="FILE is the dataset of a sweep: repeat its run with this index.",
 )
 @click.option(
     "--scheduler",
@@ -110,7 +110,7 @@ def _of_dataset(
     default=",".join(USUAL),
     show_default=True,
     metavar="A,B,…|all",
-    help="What to compare: names, NAME:parameter=value:…, FILE.py:CLASS:parameter=value:…; all: every built-in one.",
+    help="Schedulers: names, NAME:parameter=value:…, FILE.py:CLASS:parameter=value:…; all: every built-in one.",
 )
 @SEED
 @SEEDS
@@ -129,7 +129,7 @@ def compare(
 ) -> None:
     """Compare schedulers on one scenario.
 
-    All meet the same losses on the same packets. Several seeds are repetitions (see --perturb): values have
+    All schedulers meet the same losses on the same packets. Several seeds are repetitions (see --perturb): values have
     intervals, and the best is bold if it is so beyond chance.
     """
     excludes("--latex", latex, json=as_json)

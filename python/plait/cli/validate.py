@@ -54,12 +54,12 @@ def _points(points: int, *, least: int) -> Callable[[Command], Command]:
 
 @click.group(cls=PlaitGroup)
 def validate() -> None:
-    """How true the simulator is, against other engines.
+    """Compare the simulator with other engines.
 
     \b
     plait validate linux --quick              eight scenarios against the kernel (a minute)
-    plait validate linux --out out --resume   all of them; goes on where it was interrupted
-    plait validate linux --draw 4711          others from the same domain, which nobody has seen
+    plait validate linux --out out --resume   all scenarios; continues after an interruption
+    plait validate linux --draw 4711          other scenarios from the same domain
     plait validate quic --draw 4711           such scenarios against real QUIC connections (a minute)
     plait validate usrsctp --draw 4711        such scenarios against FreeBSD's SCTP (a minute)
     """  # noqa: D301  click wants the character, not its escape
@@ -167,9 +167,9 @@ def validate_linux(
 def validate_requests(seed: int, points: int, seeds: int, as_json: bool) -> None:
     """Compare the latencies of requests in the simulator and in the Linux kernel.
 
-    Cases are drawn: one to three paths, TCP and MPTCP, sizes from 100 B to 1 MB, think times up to 1 s, 1 to 4
-    clients. Exit
-    status 1 if half of the mean latencies differ by more than 3 %, or a tenth by more than 15 %, or a run failed.
+    Cases are drawn: one to three paths, TCP and MPTCP, sizes from 100 B to 1 MB, think times up to 1 s, one to four
+    clients. Exit status 1 if half of the mean latencies differ by more than 3 %, or a tenth by more than 15 %, or a
+    run failed.
     """
     from plait.validate import requests
 
@@ -227,10 +227,10 @@ def _drawn(points: int) -> Callable[[Command], Command]:
 def validate_quic(draw_name: str, points: int, seeds: int, as_json: bool, threads: int) -> None:
     """Compare the simulated Multipath QUIC with real QUIC connections over the same links.
 
-    Scenarios are drawn from the domain of plait validate linux, one to four paths. Both engines run them with several
-    schedulers, and the simulator once more with other seeds: so much is chance. Exit status 1 if half of the goodputs
-    differ by more than 5 %, a tenth by more than 15 %, less than 90 % of the pairs of schedulers are ranked alike, or
-    a run failed.
+    Scenarios are drawn from the domain of plait validate linux, with one to four paths. Both engines run them with
+    several schedulers. The simulator runs once more with other seeds, which shows the part of chance. Exit status 1
+    if half of the goodputs differ by more than 5 %, a tenth by more than 15 %, less than 90 % of the pairs of
+    schedulers are ranked alike, or a run failed.
     """
     from plait.validate import ends
 
@@ -242,9 +242,9 @@ def validate_quic(draw_name: str, points: int, seeds: int, as_json: bool, thread
 def validate_usrsctp(draw_name: str, points: int, seeds: int, as_json: bool, threads: int) -> None:
     """Compare the simulated CMT-SCTP with FreeBSD's stack over the same links.
 
-    Scenarios are drawn from the domain of plait validate linux, one to four paths. Both engines run them with
-    round-robin, and the simulator once more with other seeds: so much is chance. Exit status 1 if half of the
-    goodputs differ by more than 3 %, a tenth by more than 15 %, or a run failed.
+    Scenarios are drawn from the domain of plait validate linux, with one to four paths. Both engines run them with
+    round-robin. The simulator runs once more with other seeds, which shows the part of chance. Exit status 1 if half
+    of the goodputs differ by more than 3 %, a tenth by more than 15 %, or a run failed.
     """
     from plait.validate import ends
 

@@ -106,11 +106,7 @@ def _few(sample: Sample) -> str | None:
     """Warn if there are too few points, or seeds of one point, for reliable intervals."""
     points = sample.dataset.frame["point"].n_unique()
     what, number = ("points", points) if points > 1 else ("seeds", sample.dataset.frame["seed"].n_unique())
-    return (
-        f"Only {count(number, what[:-1])}: too few for intervals to mean what they say."
-        if number < ENOUGH
-        else None
-    )
+    return f"Only {count(number, what[:-1])}: too few for reliable intervals." if number < ENOUGH else None
 
 
 def _canonical(scenario: Any) -> dict[str, Any] | None:

@@ -136,7 +136,7 @@ PRESETS: Mapping[str, Preset] = {
             rate="16Mbit",
             back="1Mbit",
             rtt="45ms",
-            note="a long line of the most sold tier; interleaving against noise is in the round trip",
+            note="a long line of the most common tier; the round trip includes interleaving against noise",
             sources=("ITU-T G.992.5: at most 24 Mbit/s down", FCC),
         ),
         Preset(
@@ -145,7 +145,7 @@ PRESETS: Mapping[str, Preset] = {
             rate="50Mbit",
             back="10Mbit",
             rtt="20ms",
-            note="a common tier, 50/10; the round trip is chosen between DSL and fibre",
+            note="a common tier, 50/10; the round trip is our choice, between DSL and fibre",
             sources=("ITU-T G.993.2, profile 17a: up to 100 Mbit/s on short lines", FCC),
         ),
         Preset(
@@ -155,7 +155,7 @@ PRESETS: Mapping[str, Preset] = {
             back="20Mbit",
             rtt="25ms",
             jitter="4ms",
-            note="a common tier; the jitter is that of requests and grants, which come every 2 ms, and chosen",
+            note="a common tier; the jitter is our choice, from requests and grants every 2 ms",
             sources=(
                 "CableLabs DOCSIS 3.0 and 3.1 MAC and upper layer protocols: MAP interval of about 2 ms",
                 FCC,
@@ -178,7 +178,7 @@ PRESETS: Mapping[str, Preset] = {
             rtt="60ms",
             queue="300ms",
             jitter="10ms",
-            note="between the medians of 2012 and what many reach now; base stations queue for long, hence 300 ms",
+            note="between the medians of 2012 and common rates of today; 300 ms, as base stations have long queues",
             sources=(HUANG, MOBILE, JIANG),
         ),
         Preset(
@@ -189,7 +189,7 @@ PRESETS: Mapping[str, Preset] = {
             rtt="35ms",
             queue="150ms",
             jitter="8ms",
-            note="mid-band beside a 4G core; the queue is chosen between one BDP and LTE's",
+            note="mid-band with a 4G core; the queue is our choice, between one BDP and that of LTE",
             sources=(NARAYANAN, XU, MOBILE),
         ),
         Preset(
@@ -201,8 +201,8 @@ PRESETS: Mapping[str, Preset] = {
             queue="100ms",
             jitter="20ms",
             losses=Handovers(every_s=15, length_s=0.12, loss=0.5),
-            note="the jitter spans the middle half of round trips; half of the packets are lost at a handover, every "
-            "15 s; the 120 ms that it lasts are chosen",
+            note="the jitter spans the middle half of round trips; a handover every 15 s loses half of the packets; "
+            "its duration of 120 ms is our choice",
             sources=(
                 f"{MICHEL}: median round trip 50 ms, middle half 40 to 60 ms",
                 f"{OOKLA}: 87.25 Mbit/s down, 13.54 Mbit/s up, 44 ms",
@@ -216,7 +216,7 @@ PRESETS: Mapping[str, Preset] = {
             rate="20Mbit",
             back="3Mbit",
             rtt="630ms",
-            note="without the proxies that providers put in between",
+            note="without the proxies of providers",
             sources=(
                 f"{OOKLA}, Viasat: 18.75 Mbit/s down, 2.96 Mbit/s up, 629 ms",
                 f"{MICHEL}: at least 600 ms by a geostationary satellite",
@@ -230,7 +230,7 @@ PRESETS: Mapping[str, Preset] = {
             rtt="30ms",
             queue="100ms",
             jitter="20ms",
-            note="a shared cell and the access behind it; the rates are chosen",
+            note="a shared cell and the access behind it; the rates are our choice",
             sources=(PEI, CHEN),
         ),
     )

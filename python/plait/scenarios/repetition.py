@@ -35,8 +35,8 @@ START_NS = 10_000_000
 BOUNDS = {"delay_share": DELAY_SHARE, "start_ns": START_NS}
 """Bounds of the perturbations, for datasets."""
 MEANING = (
-    f"each seed is a repetition, and the scenario's own seed is as written: delays of the others differ by up to "
-    f"{100 * DELAY_SHARE:g} %, flows begin up to {START_NS / 1e6:g} ms later, alike for all schedulers"
+    f"each seed is a repetition: delays differ from the scenario's by up to {100 * DELAY_SHARE:g} %, and flows begin "
+    f"up to {START_NS / 1e6:g} ms later, alike for all schedulers; the scenario's own seed runs unchanged"
 )
 """The sentence about repetitions in tables and pages."""
 

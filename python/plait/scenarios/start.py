@@ -16,21 +16,21 @@ WIDTH = 100
 
 HEAD = """\
 # A scenario for plait: plait compare FILE --schedulers all
-# The numbers are common ones: correct what you know better. Lines that begin with # say what else there is;
-# `plait keys` lists all of it, `plait keys SECTION` explains it.
-duration = "30s"                    # how long it runs
-warmup = "5s"                       # how much of the beginning the metrics leave out
-seed = 1                            # other seeds, other losses
+# The numbers are typical: replace them with yours. Lines that begin with # are further choices.
+# `plait keys` lists all keys, and `plait keys SECTION` explains them.
+duration = "30s"                    # duration of the run
+warmup = "5s"                       # the metrics exclude this beginning
+seed = 1                            # another seed has other losses
 scheduler = "lowest-rtt"            # plait schedulers
 
 [transport]
 protocol = "mptcp"                  # or "tcp" (one path), "mpquic", "cmt-sctp"
 profile = "linux"                   # or "standard": TCP by the RFCs, with NewReno
 congestion_control = "cubic"        # or "newreno", "bbr", "lia", "olia", "balia"
-receive_buffer = "6MiB"             # what Linux lets it grow to
+receive_buffer = "6MiB"             # the default maximum of Linux
 
 [workload]
-kind = "bulk"                       # always something to send; or one of these:
+kind = "bulk"                       # endless data; or one of these:
 # kind = "file"
 # size = "10MB"
 # kind = "request-response"
@@ -39,7 +39,7 @@ kind = "bulk"                       # always something to send; or one of these:
 PATH = """\
 # loss = "0.1%"                     # independent losses; on radio links they come in bursts: plait keys loss
 # outages = [{ from = "10s", to = "12s" }]
-# cost = 1                          # for schedulers that mind: plait schedulers
+# cost = 1                          # for schedulers that consider costs: plait schedulers
 """
 
 
@@ -59,7 +59,7 @@ def start_text(names: Sequence[str]) -> str:
 
 def _path(name: str, one: Preset) -> Iterator[str]:
     yield f"# {one.title}: {one.note}."
-    yield "# Measure yours: plait measure --help. The numbers go back to:"
+    yield "# Measure yours: plait measure --help. Sources of the numbers:"
     for source in one.sources:
         yield from textwrap.wrap(
             source,

@@ -26,6 +26,7 @@ mod numeric;
 mod opportunity;
 pub mod otias;
 pub mod peekaboo;
+pub mod plait;
 pub mod raven;
 pub mod redundant;
 pub mod round_robin;
@@ -72,6 +73,7 @@ macro_rules! algorithms {
             peekaboo::Peekaboo,
             stms::Stms,
             xlink::Xlink,
+            plait::Plait,
         }
     };
 }

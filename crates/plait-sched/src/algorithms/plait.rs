@@ -1,0 +1,362 @@
+//! Plait: each segment goes to the path where it arrives first, by measured bottlenecks.
+//!
+//! # Source
+//! Our own rule, from known parts:
+//! * earliest arrival, with assignments ahead of the windows: Chebrolu and Rao, *Bandwidth
+//!   Aggregation for Real-Time Applications in Heterogeneous Wireless Networks* (IEEE TMC 2006),
+//!   and the outlook that [`super::intelligent_delivery_delay`] implements;
+//! * packet trains that measure a bottleneck: Dovrolis, Ramanathan and Moore, *What Do Packet
+//!   Dispersion Techniques Measure?* (IEEE INFOCOM 2001);
+//! * data in flight bounded by the bandwidth-delay product: Cardwell et al., *BBR* (ACM Queue 2016);
+//! * copies on idle paths: mode `when-idle` of [`super::redundant`].
+//!
+//! # Rules
+//! 1. *Earliest arrival.* The next segment is assigned to the path where it arrives first. It
+//!    arrives when the bottleneck has transmitted it, plus the path's delay without queues, plus
+//!    half of the round-trip variation. A segment beyond the congestion window leaves a round trip
+//!    after the segment that is a window before it. Nothing is assigned while no path is open,
+//!    because windows and delays may change until one is.
+//! 2. *Trains.* `plait/bottleneck.rs` measures the spacing of segments at the bottleneck and
+//!    follows its backlog. Until a path is measured, no segment waits in its queue.
+//! 3. *Limits.* Out of slow start, at most 24 segments, or a quarter of the bandwidth-delay product
+//!    and 3 segments, are in the bottleneck's queue. A burst after a stalled receive window would
+//!    otherwise overflow short queues. While data waits for the receiver's window, the queue is
+//!    drained to that number too: segments in a queue take up the window.
+//! 4. *Copies.* A path that has room, and no new data to send, copies the first segment in flight
+//!    elsewhere whose original arrives later than the copy. The difference must exceed a quarter of
+//!    the copy's own delay, because the copy delays data of the path.
+//! 5. *Last copies.* After the last byte was assigned, a copy delays no new data. Then any
+//!    difference suffices, and a path copies the oldest segment in flight elsewhere even if the
+//!    prediction sees no gain.
+//!
+//! # Readings
+//! * An original is late if its acknowledgement is three quarters of a round trip and four
+//!   round-trip variations later than predicted. Then it counts as lost, and its retransmission
+//!   arrives one and a half round trips from now.
+//! * A path whose controller paces (BBR) has no limit: its controller bounds the queue.
+//! * Without one-way delays, the delay is half of the smallest round trip.
+//!
+//! # Departures
+//! * The retransmission that replaces a lost original is the engine's.
+//! * A path in loss recovery, and one that timed out and acknowledged nothing since, take nothing
+//!   ahead while another path works. All queues are assigned anew when loss recovery begins or
+//!   ends, a path times out, fails or comes back.
+//! * Copies cover the newest 1024 segments of the stream.
+
+use core::fmt;
+
+use super::suspects::Suspects;
+use super::{clip, room, room_now};
+use crate::decision::{Capabilities, Decision, Event, Scheduler};
+use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
+use crate::time::Time;
+use crate::view::{Connection, MAX_PATHS, Path, PathId, usable};
+use bottleneck::Bottleneck;
+use flight::Flight;
+
+mod bottleneck;
+mod copies;
+mod flight;
+mod limits;
+
+/// The largest number of segments of one decision: each needs a prediction.
+const RUN: u32 = 256;
+/// Congestion windows of segments that may wait in a path's queue.
+const AHEAD: u32 = 64;
+
+/// The state of Plait.
+#[derive(Clone, Debug)]
+pub struct Plait {
+    switches: Switches,
+    bottlenecks: [Bottleneck; MAX_PATHS],
+    flight: Flight,
+    /// For each path, the first segment that may still be worth a copy there.
+    cursors: [u64; MAX_PATHS],
+    /// The time of the last decision.
+    now: Time,
+    /// True until an event other than a transmission follows the last decision.
+    current: bool,
+    /// True if a usable path has a measured one-way delay.
+    one_way: bool,
+    /// A bit per path whose queue is to be recalled before any assignment.
+    recalls: u32,
+    /// A bit per path in loss recovery whose first loss has recalled all queues.
+    repairing: u32,
+    suspects: Suspects,
+}
+
+/// Rules that the user may switch off.
+#[derive(Clone, Copy, Debug)]
+struct Switches {
+    trains: bool,
+    limits: bool,
+    copies: bool,
+    last_copies: bool,
+}
+
+impl Plait {
+    /// The description in the registry.
+    pub const INFO: SchedulerInfo = SchedulerInfo {
+        name: "plait",
+        title: "Plait",
+        summary: "Each segment goes to the path where it arrives first, by measured bottlenecks; short queues, and copies on idle paths.",
+        source: "Plait",
+        needs: Capabilities {
+            assign_ahead: true,
+            recall: true,
+            reinject: true,
+            limit: true,
+            uncarried: true,
+            ..Capabilities::NONE
+        },
+        parameters: &[
+            ParameterInfo {
+                name: "trains",
+                doc: "Measure the bottleneck of each path by packet trains; otherwise a path delivers a congestion window per round trip.",
+                default: Value::Boolean(true),
+                domain: Domain::Boolean,
+            },
+            ParameterInfo {
+                name: "limits",
+                doc: "Bound the queue at the bottleneck of each path.",
+                default: Value::Boolean(true),
+                domain: Domain::Boolean,
+            },
+            ParameterInfo {
+                name: "copies",
+                doc: "Copy segments on idle paths where the copy arrives earlier.",
+                default: Value::Boolean(true),
+                domain: Domain::Boolean,
+            },
+            ParameterInfo {
+                name: "last_copies",
+                doc: "With copies: copy more after the last byte was assigned.",
+                default: Value::Boolean(true),
+                domain: Domain::Boolean,
+            },
+        ],
+    };
+
+    /// Builds the scheduler from checked parameters.
+    pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
+        let switches = Switches {
+            trains: parameters.boolean("trains"),
+            limits: parameters.boolean("limits"),
+            copies: parameters.boolean("copies"),
+            last_copies: parameters.boolean("last_copies"),
+        };
+        Self {
+            switches,
+            bottlenecks: [const { Bottleneck::NEW }; MAX_PATHS],
+            flight: Flight::NONE,
+            cursors: [0; MAX_PATHS],
+            now: Time::ZERO,
+            current: false,
+            one_way: false,
+            recalls: 0,
+            repairing: 0,
+            suspects: Suspects::NONE,
+        }
+    }
+
+    const fn bottleneck(&self, path: &Path) -> &Bottleneck {
+        &self.bottlenecks[path.id.index()]
+    }
+
+    /// The time when the bottleneck will have transmitted a segment that is assigned to `path` now,
+    /// behind `before` others. In nanoseconds; not before the last decision.
+    fn departure(&self, path: &Path, before: u32) -> i64 {
+        let bottleneck = self.bottleneck(path);
+        let spacing = bottleneck.spacing(path);
+        let in_flight = u64::from(path.in_flight);
+        let mut place = in_flight + u64::from(path.lost) + u64::from(path.queued) + u64::from(before);
+        let window = u64::from(path.cwnd.min(path.limit).max(1));
+        let mut rounds = u64::from(path.in_recovery);
+        if place >= window {
+            // The segment a window earlier is in flight, or leaves some round trips from now.
+            let first = window.max(in_flight);
+            rounds = place.saturating_sub(first) / window + 1;
+            place = place.saturating_sub(first) % window;
+        }
+        let now = signed(self.now.as_nanos());
+        let free = signed(bottleneck.free());
+        let departure = if place < in_flight {
+            free.saturating_sub(signed(spacing.saturating_mul(in_flight - place - 1)))
+        } else {
+            free.max(now).saturating_add(signed(spacing.saturating_mul(place - in_flight + 1)))
+        };
+        departure.saturating_add(signed(path.srtt.as_nanos().saturating_mul(rounds))).max(now)
+    }
+
+    /// The predicted arrival of a segment that is assigned to the path now, behind `before` others,
+    /// and the path's delay, which decides ties. `None` if the path takes no such segment.
+    fn arrival(&self, path: &Path, paths: &[Path], before: u32) -> Option<Key> {
+        let has_room = room(path) > before;
+        let bottleneck = self.bottleneck(path);
+        if path.in_recovery {
+            return None;
+        }
+        if !has_room {
+            let unmeasured = self.switches.trains && !bottleneck.is_measured(path);
+            if self.suspects.excludes(path, paths) || (unmeasured && usable(paths).nth(1).is_some()) {
+                return None;
+            }
+        }
+        match bottleneck.delay(path, self.one_way) {
+            Some(delay) => Some((self.departure(path, before).saturating_add(delay), delay)),
+            None => has_room.then_some((i64::MIN, i64::MIN)),
+        }
+    }
+
+    /// The next assignment, if there is one.
+    fn assign(&self, connection: &Connection, paths: &[Path]) -> Option<Decision> {
+        let sendable = connection.sendable();
+        if sendable == 0 || !paths.iter().any(|path| room_now(path, paths) > 0) {
+            return None;
+        }
+        let mut best: Option<(Key, &Path)> = None;
+        let mut rival = None;
+        for path in usable(paths).take(MAX_PATHS) {
+            let Some(key) = self.arrival(path, paths, 0) else { continue };
+            if best.is_none_or(|(best, _)| key < best) {
+                rival = best.replace((key, path));
+            } else if rival.is_none_or(|(rival, _)| key < rival) {
+                rival = Some((key, path));
+            }
+        }
+        let (_, best) = best?;
+        let left = best.cwnd.max(1).saturating_mul(AHEAD).saturating_sub(best.queued);
+        let most = clip(left, sendable).min(RUN);
+        let other_open = paths.iter().any(|path| path.id != best.id && room_now(path, paths) > 0);
+        // Assignments do not change the facts of the other paths, so one decision covers all
+        // segments that arrive first over this path.
+        let wins = |before: &u32| {
+            let open = other_open || room_now(best, paths) > *before;
+            let key = self.arrival(best, paths, *before).filter(|_| open);
+            key.is_some_and(|key| rival.is_none_or(|(other, path)| (key, best.id) < (other, path.id)))
+        };
+        let segments = 1 + (1..most).take_while(wins).count() as u32;
+        (most > 0).then_some(Decision::Assign { path: best.id, segments })
+    }
+
+    /// Writes how much later than on `best` the next segment arrives on each other path. Only
+    /// differences have a meaning, because clocks may differ.
+    fn write_arrivals(&self, best: PathId, paths: &[Path], reason: &mut dyn fmt::Write) -> fmt::Result {
+        let arrival = |path: &Path| self.arrival(path, paths, 0).map(|(arrival, _)| arrival);
+        let Some(first) = paths.get(best.index()).and_then(arrival) else { return Ok(()) };
+        if first == i64::MIN {
+            return write!(reason, "{{{}}} has no round-trip time yet", best.0);
+        }
+        write!(reason, "arrives first on {{{}}}", best.0)?;
+        for path in usable(paths).filter(|path| path.id != best) {
+            match arrival(path) {
+                Some(later) => {
+                    let later = later.saturating_sub(first) as f64 / 1e6;
+                    write!(reason, ", {later:.1} ms later on {{{}}}", path.id.0)?;
+                }
+                None => write!(reason, ", {{{}}} takes nothing ahead", path.id.0)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The arrival of a segment, and the delay of its path, in nanoseconds.
+type Key = (i64, i64);
+
+impl Scheduler for Plait {
+    fn decide(&mut self, now: Time, connection: &Connection, paths: &[Path]) -> Decision {
+        if !self.current || self.now != now {
+            (self.now, self.current) = (now, true);
+            self.one_way = usable(paths).any(|path| path.forward_delay.is_some());
+            for path in paths.iter().take(MAX_PATHS) {
+                self.bottlenecks[path.id.index()].refresh(now, path, self.switches.trains);
+            }
+        }
+        if self.switches.limits
+            && let Some(limit) = self.limited(connection, paths)
+        {
+            return limit;
+        }
+        let waits = |path: &&Path| path.queued > 0 && self.recalls >> path.id.0 & 1 == 1;
+        if let Some(path) = paths.iter().take(MAX_PATHS).find(waits) {
+            self.recalls &= !(1 << path.id.0);
+            return Decision::Recall { path: path.id };
+        }
+        // Assignments from here on stay until the next event.
+        self.recalls = 0;
+        if let Some(assignment) = self.assign(connection, paths) {
+            return assignment;
+        }
+        if self.switches.copies
+            && connection.sendable() == 0
+            && let Some((path, segment)) = self.copy(connection, paths)
+        {
+            return Decision::Reinject { path, segment };
+        }
+        Decision::Wait { until: self.next_limit(connection, paths) }
+    }
+
+    fn decide_with_reason(
+        &mut self,
+        now: Time,
+        connection: &Connection,
+        paths: &[Path],
+        reason: &mut dyn fmt::Write,
+    ) -> Decision {
+        let decision = self.decide(now, connection, paths);
+        if let Decision::Assign { path: best, .. } = decision {
+            // Writing to a text in memory cannot fail.
+            let _ = self.write_arrivals(best, paths, reason);
+        }
+        decision
+    }
+
+    fn on_event(&mut self, event: &Event, _connection: &Connection, paths: &[Path]) {
+        let id = event.path();
+        let (Some(path), Some(bottleneck)) = (paths.get(id.index()), self.bottlenecks.get_mut(id.index()))
+        else {
+            return;
+        };
+        match *event {
+            Event::Sent { segment, .. } => {
+                bottleneck.on_sent(self.now, self.current, path);
+                // An unmeasured path may need as long as its retransmission timeout.
+                let delay = bottleneck.delay(path, self.one_way).unwrap_or(signed(path.rto.as_nanos()));
+                self.flight.on_sent(segment, id, signed(bottleneck.free()).saturating_add(delay));
+                return;
+            }
+            Event::Acked { segments, rtt, .. } => bottleneck.on_acked(segments, rtt),
+            Event::Lost { segments, .. } => bottleneck.on_lost(segments),
+            _ => {}
+        }
+        self.current = false;
+        self.suspects.on_event(event);
+        let bit = 1 << id.0;
+        let all = match *event {
+            Event::Acked { .. } => self.repairing & bit != 0 && !path.repairing,
+            Event::Lost { .. } => self.repairing & bit == 0,
+            _ => true,
+        };
+        if !matches!(event, Event::Acked { .. }) {
+            self.cursors = [0; MAX_PATHS];
+        }
+        if all {
+            // A plan costs as much as the queued segments. The losses of one window cause two
+            // plans: at the first loss, and at the end of loss recovery.
+            self.repairing = self.repairing & !bit | if path.repairing { bit } else { 0 };
+            self.recalls = u32::MAX;
+        }
+    }
+
+    fn needs(&self) -> Capabilities {
+        Self::INFO.needs
+    }
+}
+
+fn signed(nanos: u64) -> i64 {
+    i64::try_from(nanos).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

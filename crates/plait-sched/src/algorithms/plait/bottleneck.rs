@@ -1,0 +1,242 @@
+//! Estimates of a path's bottleneck: the spacing of segments there, its backlog, and the path's
+//! delay without queues.
+//!
+//! # Spacing
+//! A train is a run of segments sent until the first one is acknowledged, 16 at most. It needs as
+//! long at the bottleneck as the longer one of two intervals: between the transmissions, and
+//! between the acknowledgements. The train counts only if the acknowledgements are further apart
+//! than the transmissions, or if a queue lengthens the round trip. Otherwise the sender was the
+//! bottleneck. A loss ends the train. The estimate is the smallest spacing of the last 5 to 10 s.
+//!
+//! # Backlog
+//! Each segment occupies the bottleneck for one spacing. Acknowledgements correct the time when
+//! it is free. With n packets in flight it is free at most n spacings from now. It is free no
+//! earlier than n spacings after the arrival of the newest acknowledged segment, a smallest round
+//! trip ago.
+
+use crate::time::{Duration, Time};
+use crate::view::Path;
+
+/// The largest number of segments of a train.
+const TRAIN: u32 = 16;
+/// The smallest number of segments that measure a spacing.
+const SHORTEST: u32 = 3;
+/// A minimum covers between one and two of these periods, in nanoseconds.
+const PERIOD: u64 = 5_000_000_000;
+
+/// The smallest value of the last one to two periods that have values.
+#[derive(Clone, Copy, Debug)]
+struct Minimum {
+    newer: u64,
+    older: u64,
+    begun: u64,
+}
+
+impl Minimum {
+    const NONE: Self = Self { newer: u64::MAX, older: u64::MAX, begun: 0 };
+
+    fn note(&mut self, now: u64, value: u64) {
+        if now.saturating_sub(self.begun) > PERIOD {
+            *self = Self { newer: u64::MAX, older: self.newer, begun: now };
+        }
+        self.newer = self.newer.min(value);
+    }
+
+    fn get(&self) -> Option<u64> {
+        Some(self.newer.min(self.older)).filter(|&value| value != u64::MAX)
+    }
+}
+
+/// A train; times are in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+struct Train {
+    first_sent: u64,
+    last_sent: u64,
+    /// Segments sent, without the first one.
+    sent: u32,
+    /// Packets in flight up to the first segment of the train, until it is acknowledged.
+    ahead: u32,
+    /// The time when the first segment was acknowledged.
+    first_acked: Option<u64>,
+    /// Segments acknowledged after that.
+    acked: u32,
+}
+
+/// The estimates of one path.
+#[derive(Clone, Debug)]
+pub(super) struct Bottleneck {
+    spacing: Minimum,
+    round_trip: Minimum,
+    /// The time when the bottleneck will have transmitted all that was sent, in nanoseconds.
+    free: u64,
+    last_sent: u64,
+    /// Packets in flight. The facts count full segments, and packets may be smaller.
+    packets: u32,
+    train: Option<Train>,
+    /// Packets sent, packets acknowledged and the newest sample since the last decision.
+    sent: u32,
+    acked: u32,
+    sample: Option<Duration>,
+}
+
+impl Bottleneck {
+    pub(super) const NEW: Self = Self {
+        spacing: Minimum::NONE,
+        round_trip: Minimum::NONE,
+        free: 0,
+        last_sent: 0,
+        packets: 0,
+        train: None,
+        sent: 0,
+        acked: 0,
+        sample: None,
+    };
+
+    /// The time that a segment occupies the bottleneck, in nanoseconds. Before the first train, a
+    /// path delivers a window per round trip.
+    pub(super) fn spacing(&self, path: &Path) -> u64 {
+        let pacing = path.pacing_rate.map(|rate| u64::from(path.mss) * 8 * 1_000_000_000 / rate.max(1));
+        match self.spacing.get() {
+            Some(spacing) => spacing.max(pacing.unwrap_or(0)),
+            None => pacing.unwrap_or(path.srtt.as_nanos() / u64::from(path.cwnd.max(1))),
+        }
+    }
+
+    /// True if the spacing is known, by a train or by the controller's pacing.
+    pub(super) fn is_measured(&self, path: &Path) -> bool {
+        self.spacing.get().is_some() || path.pacing_rate.is_some()
+    }
+
+    /// The smallest round-trip time, in nanoseconds.
+    pub(super) fn round_trip(&self, path: &Path) -> u64 {
+        self.round_trip.get().unwrap_or(path.srtt.as_nanos())
+    }
+
+    /// The bandwidth-delay product in segments, once measured.
+    pub(super) fn product(&self, path: &Path) -> Option<u64> {
+        Some(self.round_trip(path).div_ceil(self.spacing.get()?.max(1)))
+    }
+
+    /// The time when the bottleneck will have transmitted all that was sent, in nanoseconds.
+    pub(super) const fn free(&self) -> u64 {
+        self.free
+    }
+
+    /// The delay after the bottleneck without queues, and half of the round-trip variation. In
+    /// nanoseconds, with a clock offset if it is a one-way delay; `None` until measured.
+    pub(super) fn delay(&self, path: &Path, one_way: bool) -> Option<i64> {
+        if !path.has_rtt() {
+            return None;
+        }
+        let least = self.round_trip(path);
+        let delay = if one_way {
+            // Queues lengthen the forward delay and the round trip alike.
+            path.forward_delay?.saturating_sub_unsigned(path.srtt.as_nanos().saturating_sub(least))
+        } else if path.min_rtt.is_zero() {
+            (least / 2) as i64
+        } else {
+            (path.min_rtt.as_nanos() / 2) as i64
+        };
+        Some(delay.saturating_add_unsigned(path.rttvar.as_nanos() / 2))
+    }
+
+    /// Notes a transmission. The time of the last decision is exact if it is `current`; otherwise
+    /// the next decision corrects it.
+    pub(super) fn on_sent(&mut self, now: Time, current: bool, path: &Path) {
+        let (now, spacing) = (now.as_nanos(), self.spacing(path));
+        self.free = self.free.max(now).saturating_add(spacing);
+        self.packets += 1;
+        self.sent += u32::from(!current);
+        if current {
+            self.extend(now, 1);
+        }
+    }
+
+    /// Puts the newest `sent` packets into the train.
+    fn extend(&mut self, now: u64, sent: u32) {
+        self.last_sent = now;
+        match &mut self.train {
+            Some(train) if train.first_acked.is_none() && train.sent + sent < TRAIN => {
+                train.last_sent = now;
+                train.sent += sent;
+            }
+            Some(_) => {}
+            None => {
+                let ahead = self.packets - (sent - 1);
+                self.train = Some(Train {
+                    first_sent: now,
+                    last_sent: now,
+                    sent: sent - 1,
+                    ahead,
+                    first_acked: None,
+                    acked: 0,
+                });
+            }
+        }
+    }
+
+    pub(super) fn on_acked(&mut self, segments: u32, rtt: Option<Duration>) {
+        self.acked += segments;
+        self.sample = rtt.or(self.sample);
+    }
+
+    pub(super) fn on_lost(&mut self, segments: u32) {
+        self.packets = self.packets.saturating_sub(segments);
+        self.train = None;
+    }
+
+    /// Evaluates the events since the last decision.
+    pub(super) fn refresh(&mut self, now: Time, path: &Path, trains: bool) {
+        let now = now.as_nanos();
+        let sent = core::mem::take(&mut self.sent);
+        if sent > 0 {
+            let spacing = self.spacing(path);
+            self.free = self.free.max(now.saturating_add(spacing.saturating_mul(u64::from(sent))));
+            self.extend(now, sent);
+        }
+        if let Some(sample) = self.sample.take() {
+            self.round_trip.note(now, sample.as_nanos());
+        }
+        let acked = core::mem::take(&mut self.acked);
+        if acked == 0 {
+            return;
+        }
+        self.packets = if path.in_flight == 0 { 0 } else { self.packets.saturating_sub(acked) };
+        if let Some(spacing) = self.measure(now, acked, path)
+            && trains
+        {
+            self.spacing.note(now, spacing);
+        }
+        let spacing = self.spacing(path);
+        let latest = now.saturating_add(spacing.saturating_mul(u64::from(self.packets)));
+        let earliest = match self.packets {
+            0 => 0,
+            _ => latest.saturating_sub(self.round_trip(path)).max(self.last_sent.saturating_add(spacing)),
+        };
+        self.free = self.free.min(latest).max(earliest);
+    }
+
+    /// The spacing that the train shows, if the newest acknowledgement ends it.
+    fn measure(&mut self, now: u64, acked: u32, path: &Path) -> Option<u64> {
+        let train = self.train.as_mut()?;
+        match train.first_acked {
+            Some(_) => train.acked += acked,
+            None if acked < train.ahead => train.ahead -= acked,
+            None => {
+                // The acknowledgement may cover more of the train: the train begins at its end.
+                train.first_acked = Some(now);
+                train.sent = train.sent.saturating_sub(acked - train.ahead);
+            }
+        }
+        let train = *train;
+        let first_acked = train.first_acked?;
+        if train.sent >= SHORTEST && train.acked < train.sent && path.in_flight > 0 {
+            return None;
+        }
+        self.train = None;
+        let (sent, back) = (train.last_sent - train.first_sent, now - first_acked);
+        let queued = path.latest_rtt.as_nanos() > self.round_trip(path) / 8 * 9;
+        let counts = train.acked >= SHORTEST && (back > sent / 8 * 9 || queued);
+        counts.then(|| back.max(sent) / u64::from(train.acked)).filter(|&spacing| spacing > 0)
+    }
+}

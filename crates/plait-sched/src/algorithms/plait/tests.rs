@@ -1,0 +1,237 @@
+extern crate std;
+
+use std::vec::Vec;
+
+use super::*;
+use crate::time::Duration;
+use crate::view::{Outstanding, PathSet};
+
+const MILLI: u64 = 1_000_000;
+
+fn plait(off: &[&'static str]) -> Plait {
+    let given: Vec<(&str, Value<'_>)> = off.iter().map(|&name| (name, Value::Boolean(false))).collect();
+    Plait::from_parameters(&Parameters::new(&Plait::INFO, &[], &given).unwrap())
+}
+
+fn at(milliseconds: u64) -> Time {
+    Time::ZERO + Duration::from_millis(milliseconds)
+}
+
+fn path(id: u8, srtt: u64, cwnd: u32) -> Path {
+    let srtt = Duration::from_millis(srtt);
+    Path { srtt, min_rtt: srtt, latest_rtt: srtt, cwnd, ssthresh: 1, ..Path::new(PathId(id), 1000) }
+}
+
+fn sent(path: u8, segment: u64) -> Event {
+    Event::Sent { path: PathId(path), segment, retransmission: false }
+}
+
+fn acked(path: u8, segments: u32, rtt: u64) -> Event {
+    Event::Acked { path: PathId(path), segments, rtt: Some(Duration::from_millis(rtt)) }
+}
+
+/// All assignments of one moment; segments leave while the windows have room.
+fn assignments(plait: &mut Plait, paths: &mut [Path]) -> Vec<(u8, u32)> {
+    let mut connection = Connection { unassigned: 1000, window_left: 1000, ..Connection::default() };
+    let mut steps = Vec::new();
+    while let Decision::Assign { path, segments } = plait.decide(at(0), &connection, paths) {
+        steps.push((path.0, segments));
+        connection.unassigned -= u64::from(segments);
+        paths[path.index()].queued += segments;
+        while paths[path.index()].queued > 0 && paths[path.index()].in_flight < paths[path.index()].cwnd {
+            paths[path.index()].queued -= 1;
+            paths[path.index()].in_flight += 1;
+            plait.on_event(&sent(path.0, connection.next_segment), &connection, paths);
+            connection.next_segment += 1;
+        }
+    }
+    steps
+}
+
+/// 20 ms with 2 ms a segment, and 60 ms with 6 ms a segment. The first segment of the slow path
+/// arrives after 6 + 30 = 36 ms. The n-th one of the fast path arrives after 2n + 10 ms, up to the
+/// window of 10; the eleventh leaves a round trip after the first: 2 + 20 + 10 = 32 ms. The 13th
+/// one needs 36 ms, and wins by its smaller delay. Until the second segment of the slow path
+/// arrives, after 42 ms, three more arrive on the fast path.
+#[test]
+fn the_slow_path_waits_for_earlier_arrivals_on_the_fast_one() {
+    let mut paths = [path(0, 20, 10), path(1, 60, 10)];
+    let steps = assignments(&mut plait(&["trains"]), &mut paths);
+    assert_eq!(steps[..4], [(0, 13), (1, 1), (0, 3), (1, 1)]);
+}
+
+#[test]
+fn the_reason_compares_the_arrivals() {
+    let paths = [path(0, 20, 10), path(1, 60, 10)];
+    let connection = Connection { unassigned: 9, window_left: 9, ..Connection::default() };
+    let mut reason = std::string::String::new();
+    plait(&["trains"]).decide_with_reason(at(0), &connection, &paths, &mut reason);
+    assert_eq!(reason, "arrives first on {0}, 24.0 ms later on {1}");
+}
+
+/// Without a train, a path takes the segments that its window admits, and nothing ahead.
+#[test]
+fn an_unmeasured_path_has_no_queue() {
+    let mut paths = [path(0, 20, 10), path(1, 60, 10)];
+    assert_eq!(assignments(&mut plait(&[]), &mut paths), [(0, 10), (1, 10)]);
+}
+
+/// Sends `count` segments at time 0 and acknowledges them one by one, `apart` milliseconds apart,
+/// from 100 ms on. Returns the scheduler and its path.
+fn train(count: u64, sent_apart: u64, apart: u64, rtt: u64) -> (Plait, Path) {
+    let (mut plait, mut path) = (plait(&[]), path(0, 100, 50));
+    let connection = Connection::default();
+    for segment in 0..count {
+        plait.decide(at(segment * sent_apart), &connection, core::slice::from_ref(&path));
+        path.in_flight += 1;
+        plait.on_event(&sent(0, segment), &connection, core::slice::from_ref(&path));
+    }
+    for segment in 0..count {
+        path.in_flight -= 1;
+        path.latest_rtt = Duration::from_millis(rtt);
+        plait.on_event(&acked(0, 1, rtt), &connection, core::slice::from_ref(&path));
+        plait.decide(at(100 + segment * apart), &connection, core::slice::from_ref(&path));
+    }
+    (plait, path)
+}
+
+#[test]
+fn a_train_measures_the_spacing_of_its_acknowledgements() {
+    let (plait, path) = train(10, 0, 5, 100);
+    assert_eq!(plait.bottlenecks[0].spacing(&path), 5 * MILLI);
+    assert_eq!(plait.bottlenecks[0].product(&path), Some(20), "100 ms of 5 ms each");
+    let (plait, path) = train(3, 0, 5, 100);
+    assert!(!plait.bottlenecks[0].is_measured(&path), "two intervals are too few");
+    assert_eq!(plait.bottlenecks[0].spacing(&path), 2 * MILLI, "100 ms for 50 segments");
+}
+
+#[test]
+fn a_train_at_the_pace_of_the_sender_measures_nothing() {
+    let (plait, path) = train(10, 5, 5, 100);
+    assert!(!plait.bottlenecks[0].is_measured(&path));
+}
+
+#[test]
+fn a_loss_ends_a_train() {
+    let (mut plait, mut path) = (plait(&[]), path(0, 100, 50));
+    let connection = Connection::default();
+    for segment in 0..8 {
+        plait.decide(at(0), &connection, core::slice::from_ref(&path));
+        path.in_flight += 1;
+        plait.on_event(&sent(0, segment), &connection, core::slice::from_ref(&path));
+    }
+    let lost = Event::Lost { path: PathId(0), segments: 1 };
+    for (time, event) in [(100, acked(0, 1, 100)), (105, lost), (110, acked(0, 6, 100))] {
+        plait.on_event(&event, &connection, core::slice::from_ref(&path));
+        plait.decide(at(time), &connection, core::slice::from_ref(&path));
+    }
+    assert!(!plait.bottlenecks[0].is_measured(&path));
+}
+
+/// The measured path has a product of 20 segments, so 24 segments may be in its queue. 30 in
+/// flight, sent at once, keep the bottleneck busy for 150 ms: 30 segments.
+#[test]
+fn a_limit_bounds_the_queue_of_the_bottleneck() {
+    let (mut plait, mut path) = train(10, 0, 5, 100);
+    path.cwnd = 100;
+    let connection = Connection { unassigned: 1000, window_left: 1000, ..Connection::default() };
+    let limits = |plait: &mut Plait, path: &mut Path, connection: &Connection, segments: u64| {
+        path.limit = u32::MAX;
+        plait.decide(at(1000), connection, core::slice::from_ref(path));
+        for segment in 0..segments {
+            path.in_flight += 1;
+            plait.on_event(&sent(0, 10 + segment), connection, core::slice::from_ref(path));
+        }
+        plait.decide(at(1000), connection, core::slice::from_ref(path))
+    };
+    let held = Decision::Limit { path: PathId(0), in_flight: 30 };
+    assert_eq!(limits(&mut plait, &mut path, &connection, 30), held, "nothing more leaves");
+    let narrow = Connection { window_left: 500, ..connection };
+    let drained = Decision::Limit { path: PathId(0), in_flight: 24 };
+    assert_eq!(limits(&mut plait, &mut path, &narrow, 0), drained, "30 in flight, 6 too many");
+}
+
+#[test]
+fn neither_slow_start_nor_a_paced_path_has_a_limit() {
+    let (plait, path) = train(10, 0, 5, 100);
+    let connection = Connection { unassigned: 1000, window_left: 1000, ..Connection::default() };
+    let path = Path { cwnd: 100, in_flight: 60, ..path };
+    assert_ne!(plait.limit(&path, &connection), u32::MAX);
+    assert_eq!(plait.limit(&Path { ssthresh: u32::MAX, ..path.clone() }, &connection), u32::MAX);
+    assert_eq!(plait.limit(&Path { pacing_rate: Some(1_000_000), ..path }, &connection), u32::MAX);
+}
+
+/// A slow path with ten segments in flight, one each 20 ms, and an idle fast path.
+fn tail(off: &[&'static str], finished: bool) -> (Plait, Connection, [Path; 2]) {
+    let mut plait = plait(off);
+    let mut paths = [path(0, 20, 10), path(1, 200, 10)];
+    let mut connection = Connection { finished, ..Connection::default() };
+    plait.decide(at(0), &connection, &paths);
+    for segment in 0..10 {
+        paths[1].in_flight += 1;
+        plait.on_event(&sent(1, segment), &connection, &paths);
+    }
+    let mut carried = PathSet::EMPTY;
+    carried.insert(PathId(1));
+    connection.oldest_unacked = Some(Outstanding::new(0, PathId(1), carried));
+    paths[0].uncarried = Some(0);
+    (plait, connection, paths)
+}
+
+/// On the slow path, segment n arrives after 20 (n + 1) + 100 ms. At 95 ms, a copy on the fast path
+/// arrives at 95 + 2 + 10 = 107 ms, so a copy of segment 0 helps: 107 and a quarter of 12 ms are
+/// less than 120.
+#[test]
+fn an_idle_path_copies_what_arrives_later_elsewhere() {
+    let (mut plait, connection, paths) = tail(&[], false);
+    let copy = |segment| Decision::Reinject { path: PathId(0), segment };
+    assert_eq!(plait.decide(at(95), &connection, &paths), copy(0));
+    assert_eq!(plait.decide(at(95), &connection, &paths), copy(1), "each segment is copied once");
+    let (mut plait, connection, paths) = tail(&[], false);
+    assert_eq!(plait.decide(at(108), &connection, &paths), copy(1), "120 ms is too soon for segment 0");
+    let (mut plait, connection, paths) = tail(&["copies"], false);
+    assert_eq!(plait.decide(at(95), &connection, &paths), Decision::WAIT);
+}
+
+/// At 112 ms segment 0 is due, but its acknowledgement is not late.
+#[test]
+fn after_the_last_byte_a_path_copies_without_a_predicted_gain() {
+    let copies = |off: &[&'static str]| {
+        let (mut plait, connection, paths) = tail(off, true);
+        let decide = || match plait.decide(at(112), &connection, &paths) {
+            Decision::Reinject { segment, .. } => Some(segment),
+            _ => None,
+        };
+        core::iter::from_fn(decide).collect::<Vec<_>>()
+    };
+    assert_eq!(copies(&[]), [1, 2, 3, 4, 5, 6, 7, 8, 9, 0]);
+    assert_eq!(copies(&["last_copies"]), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+}
+
+/// Segment 0 is due at 120 ms. Its acknowledgement is late after 150 more.
+#[test]
+fn a_late_acknowledgement_means_a_loss() {
+    let (mut plait, connection, paths) = tail(&[], false);
+    plait.cursors = [10; MAX_PATHS];
+    assert_eq!(plait.decide(at(270), &connection, &paths), Decision::WAIT);
+    let copy = Decision::Reinject { path: PathId(0), segment: 0 };
+    assert_eq!(plait.decide(at(271), &connection, &paths), copy);
+}
+
+#[test]
+fn the_flight_keeps_the_newest_segments() {
+    let mut flight = Flight::NONE;
+    for segment in 0..2000 {
+        flight.on_sent(segment, PathId(0), segment as i64);
+    }
+    assert!(flight.get(975).is_none() && flight.get(976).is_some());
+    flight.on_sent(975, PathId(1), 5);
+    assert!(flight.get(975).is_none(), "a copy of an older segment takes no place");
+    assert_eq!(flight.late(0, PathId(1), 1600), (Some(1601), 1601));
+    flight.on_sent(1700, PathId(1), 1650);
+    assert_eq!(flight.get(1700).unwrap().due, 1650, "the earlier copy counts");
+    assert_eq!(flight.late(1700, PathId(1), 1600), (Some(1701), 1701));
+    assert_eq!(flight.late(1700, PathId(1), 5000), (None, 2000));
+    flight.on_sent(1800, PathId(0), 4000);
+    assert_eq!(flight.get(1800).unwrap().due, 4000, "the original was lost");
+}
