@@ -17,6 +17,7 @@ import plait
 from plait.cli.explain import _print
 from plait.results import qlog
 from plait.results.recorded import read_result
+from plait.results.result import named
 from plait.runs.decisions import Question, look_up
 
 BACKUP = """
@@ -193,6 +194,10 @@ def test_a_scheduler_of_ones_own_says_why_it_waits(
     assert answer.result.decisions["reason"][-1] is None
     assert plait.Wait().reason is None
     assert repr(plait.Wait(2, reason="late")) == 'Wait(until=2, reason="late")'
+
+
+def test_names_of_paths_stay_as_they_are_in_a_reason() -> None:
+    assert named("{0}, {1}, {2}, {10}, {x}", ["{1}", "lte"]) == "{1}, lte, {2}, {10}, {x}"
 
 
 def test_results_without_reasons_are_read(command: Command, tmp_path: Path) -> None:
