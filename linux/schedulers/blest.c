@@ -89,7 +89,7 @@ static u64 sent_meanwhile(struct blest *blest, const struct plait_path *fast,
 			  const struct plait_path *slow, u32 fast_window)
 {
 	struct extremes round_trips = extremes_of(blest, slow);
-	u64 place = (u64)slow->in_flight + 1, window = max(slow->cwnd, 1U);
+	u64 place = (u64)slow->in_flight + slow->queued + 1, window = max(slow->cwnd, 1U);
 	u64 lasts = round_trips.most, mean, rounds = 0;
 
 	if (place < window)
@@ -151,7 +151,7 @@ static struct plait_decision decide(void *state, u64 now, const struct plait_con
 		return plait_wait();
 	if (!most) {
 		for_each_path(path, paths, count)
-			blest->blocked |= connection->unassigned && path->in_flight;
+			blest->blocked |= connection->unassigned && (path->in_flight || path->queued);
 		return plait_wait();
 	}
 	fast = fastest(trusted(blest->suspects, usable(paths, count)), paths, count);

@@ -8,12 +8,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from conftest import Command
 from rich.console import Console
 
 import plait
 from plait.cli.explain import _print
+from plait.results import qlog
+from plait.results.recorded import read_result
+from plait.results.result import named
 from plait.runs.decisions import Question, look_up
 
 BACKUP = """
@@ -190,6 +194,22 @@ def test_a_scheduler_of_ones_own_says_why_it_waits(
     assert answer.result.decisions["reason"][-1] is None
     assert plait.Wait().reason is None
     assert repr(plait.Wait(2, reason="late")) == 'Wait(until=2, reason="late")'
+
+
+def test_names_of_paths_stay_as_they_are_in_a_reason() -> None:
+    assert named("{0}, {1}, {2}, {10}, {x}", ["{1}", "lte"]) == "{1}, lte, {2}, {10}, {x}"
+
+
+def test_results_without_reasons_are_read(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "one.toml").write_text(FILE)
+    done = command("run", "one.toml", "--out", "old", "--decisions")
+    assert done.returncode == 0, done.stderr
+    (file,) = (tmp_path / "old").rglob("decisions.parquet")
+    pl.read_parquet(file).drop("reason").write_parquet(file)
+    (decision,) = explained(command, "old", "--at", "20ms")["decisions"]
+    assert decision["reason"] is None
+    qlog.write(read_result(file.parent), tmp_path / "old.sqlog")
+    assert b'"reason":null' in (tmp_path / "old.sqlog").read_bytes()
 
 
 @pytest.mark.parametrize("width", [80, 110, 160])

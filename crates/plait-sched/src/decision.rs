@@ -274,6 +274,10 @@ pub trait Scheduler {
     /// The facts are up to date before every call: they count the segments of the last decision,
     /// which have been sent if the windows admit them. An engine may stop asking before the answer
     /// is `Wait` if nothing is left to decide about.
+    ///
+    /// A scheduler that [waits without room](Scheduler::waits_without_room) must not distinguish
+    /// assigned segments in flight from those still in the path's queue: an engine may send them
+    /// before or after the next question.
     fn decide(&mut self, now: Time, connection: &crate::Connection, paths: &[crate::Path]) -> Decision;
 
     /// Decides as [`Scheduler::decide`], and writes the quantities of the rule that led to the

@@ -1,7 +1,7 @@
 //! Events for recording, as callbacks with empty bodies: an observer that ignores an event costs
 //! nothing.
 
-use plait_sched::{Connection, Decision, Duration, Path, PathId, PathState, Time};
+use plait_sched::{Connection, Decision, Duration, Path, PathId, PathState, Scheduler, Time};
 
 /// A segment that is put on the wire.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +65,23 @@ pub trait Observer {
     fn delivered(&mut self, _now: Time, _segment: u64, _bytes: u32) {}
     /// A segment arrived for which the receive buffer had no room.
     fn refused(&mut self, _now: Time, _path: PathId, _segment: u64) {}
+}
+
+/// Lets the scheduler decide, with its reason if the observer wants it. A function of its own keeps
+/// decisions without a record fast.
+#[cold]
+#[inline(never)]
+pub(crate) fn decide_with_reason(
+    scheduler: &mut impl Scheduler,
+    observer: &mut impl Observer,
+    now: Time,
+    connection: &Connection,
+    paths: &[Path],
+) -> Decision {
+    match observer.reason() {
+        None => scheduler.decide(now, connection, paths),
+        Some(reason) => scheduler.decide_with_reason(now, connection, paths, reason),
+    }
 }
 
 /// Records nothing.

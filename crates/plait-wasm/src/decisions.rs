@@ -2,7 +2,7 @@
 
 use plait_sim::recorder::frames::{DECISION_NAMES, DecisionFrame, DecisionPaths, NEVER};
 use plait_sim::result::RunResult;
-use plait_sim::scenario::{PathOptions, Scenario};
+use plait_sim::scenario::Scenario;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -63,10 +63,14 @@ fn document(decisions: &DecisionFrame, paths: &DecisionPaths, row: usize, scenar
 
 /// The reason, with the names of paths.
 fn reason(text: &str, scenario: &Scenario) -> Option<String> {
-    let named = |text: String, (number, path): (usize, &PathOptions)| {
-        text.replace(&format!("{{{number}}}"), &path.name)
+    let named = |part: &str| {
+        let (number, rest) = part.split_once('}')?;
+        let path = scenario.paths.get(number.parse::<usize>().ok()?)?;
+        Some(format!("{}{rest}", path.name))
     };
-    (!text.is_empty()).then(|| scenario.paths.iter().enumerate().fold(text.to_owned(), named))
+    let mut parts = text.split('{');
+    let first = parts.next().filter(|_| !text.is_empty())?.to_owned();
+    Some(parts.fold(first, |done, part| done + &named(part).unwrap_or_else(|| format!("{{{part}"))))
 }
 
 fn facts(paths: &DecisionPaths, at: usize, name: &str) -> Value {
@@ -95,4 +99,24 @@ fn facts(paths: &DecisionPaths, at: usize, name: &str) -> Value {
     put("loss_ppm", paths.loss_ppm[at].into());
     put("delivery_rate_bps", paths.delivery_rate[at].into());
     Value::Object(facts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn names_of_paths_stay_as_they_are_in_a_reason() {
+        let text = "[[path]]\nname = \"{1}\"\nrate = \"1Mbit\"\nrtt = \"9ms\"\n\
+                    [[path]]\nname = \"lte\"\nrate = \"1Mbit\"\nrtt = \"9ms\"\n";
+        let scenario = Scenario::from_toml(text, "test.toml", Path::new("")).expect("a valid scenario");
+        for (text, expected) in [
+            ("{0}, {1}, {2}, {10}, {x}, {", Some("{1}, lte, {2}, {10}, {x}, {")),
+            ("no path", Some("no path")),
+            ("", None),
+        ] {
+            assert_eq!(reason(text, &scenario).as_deref(), expected, "{text}");
+        }
+    }
 }

@@ -75,7 +75,7 @@ def check(scenario: Table) -> None:
     _check_scheduler(scenario, "scheduler", scenario["scheduler"])
     _check_transport(scenario)
     if scenario["workload"]["kind"] == "trace":
-        refuse(scenario, "workload.kind", "trace", "it replays no trace of writes; sim and quic do")
+        refuse(scenario, "workload.kind", "trace", "it replays no trace of writes; sim, quic and usrsctp do")
     for place, direction in directions(scenario):
         if "trace" in direction:
             refuse(scenario, f"{place}.trace", direction["trace"], "netem has rates, no traces")

@@ -14,7 +14,7 @@ from typing import IO, Any
 import polars as pl
 
 from plait._core import ScenarioError
-from plait.results.result import ENDLESS, Result, verdicts
+from plait.results.result import ENDLESS, Result, named, verdicts
 from plait.support.files import OutputError, whole_file
 
 SUFFIXES = (".sqlog", ".qlog")
@@ -108,7 +108,7 @@ def _events(decisions: pl.DataFrame, facts: pl.DataFrame, names: list[str]) -> p
             "segments",
             "segment",
             "wait_until_ns",
-            pl.col("reason").str.replace_many([f"{{{number}}}" for number in range(len(names))], names),
+            pl.col("reason").map_elements(lambda text: named(text, names), return_dtype=pl.String),
             pl.struct(
                 *(_bounded(name) for name in CONNECTION[:-1]), _name("oldest_unacked_path", names)
             ).alias("connection"),

@@ -49,7 +49,11 @@ class RecordedRun:
 
     def _table(self, name: str) -> pl.DataFrame | None:
         file = self.folder / f"{name}.parquet"
-        return read_parquet(file) if file.is_file() else None
+        table = read_parquet(file) if file.is_file() else None
+        if name == "decisions" and table is not None and "reason" not in table.columns:
+            # Results that were written before the column existed.
+            table = table.with_columns(pl.lit(None, pl.String).alias("reason"))
+        return table
 
 
 def holds_results(folder: Path) -> bool:

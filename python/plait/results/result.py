@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol, TypedDict, cast
@@ -42,6 +43,16 @@ class VerdictInfo(TypedDict):
 def verdicts() -> list[VerdictInfo]:
     """Return every verdict on a path in a decision, with its kind and its meaning."""
     return cast("list[VerdictInfo]", json.loads(_core.verdicts()))
+
+
+def named(text: str, names: Sequence[str]) -> str:
+    """Return a reason of `Result.decisions` with the paths' names: `{0}` is the first path."""
+
+    def name(found: re.Match[str]) -> str:
+        number = int(found[1])
+        return names[number] if number < len(names) else found[0]
+
+    return re.sub(r"\{([0-9]+)\}", name, text)
 
 
 class NotRecordedError(LookupError):

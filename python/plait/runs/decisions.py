@@ -12,7 +12,7 @@ import polars as pl
 
 from plait import _core
 from plait._core import ScenarioError
-from plait.results.result import ENDLESS, Result, verdicts
+from plait.results.result import ENDLESS, Result, named, verdicts
 from plait.runs.run import Task, run_tasks
 from plait.scenarios.scenario import Scenario, parsed_scenario
 from plait.scenarios.scheduler import Choice
@@ -86,8 +86,7 @@ class Answer:
         for key in ("unassigned", "send_buffer_left"):
             decision[key] = None if decision[key] > ENDLESS else decision[key]
         if decision["reason"] is not None:
-            for number, name in enumerate(names):
-                decision["reason"] = decision["reason"].replace(f"{{{number}}}", name)
+            decision["reason"] = named(decision["reason"], names)
         paths = []
         # A decision of a kernel has no rows of paths that joined later.
         rows = self.result.decision_paths.filter(pl.col("decision") == row).drop("decision")

@@ -213,7 +213,9 @@ impl Blest {
     /// of the code.
     fn sent_meanwhile(&mut self, fast: &Path, slow: &Path, fast_window: u64) -> u128 {
         let (least, most) = self.extremes(slow);
-        let (place, window) = (u64::from(slow.in_flight) + 1, u64::from(slow.cwnd.max(1)));
+        // Queued segments count too: whether they have left yet does not change the answer.
+        let place = u64::from(slow.in_flight) + u64::from(slow.queued) + 1;
+        let window = u64::from(slow.cwnd.max(1));
         let filled = if place >= window {
             most
         } else {
@@ -244,7 +246,8 @@ impl Scheduler for Blest {
         let Some(slow) = open else { return Decision::WAIT };
         let sendable = connection.sendable();
         if sendable == 0 {
-            self.blocked |= connection.unassigned > 0 && paths.iter().any(|path| path.in_flight > 0);
+            self.blocked |=
+                connection.unassigned > 0 && paths.iter().any(|path| path.in_flight > 0 || path.queued > 0);
             return Decision::WAIT;
         }
         let Some(fast) = self.suspects.faster(slow, paths) else {

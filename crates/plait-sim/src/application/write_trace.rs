@@ -23,6 +23,9 @@ use std::sync::Arc;
 /// Largest number of writes in a file.
 const MAX_WRITES: usize = 1_000_000;
 
+/// Smallest mean interval between the writes of a trace that is repeated.
+const MIN_INTERVAL: Duration = Duration::from_micros(1);
+
 /// Largest number of a stream.
 const MAX_STREAM: u64 = 999;
 
@@ -98,8 +101,7 @@ impl Description for WriteTrace {
             other => other,
         })?;
         let bytes = writes.iter().map(|write| write.bytes).sum();
-        let last = writes.last().map_or(Duration::ZERO, |write| write.at);
-        let repeat = reader.take("repeat").map(|item| period(&item, bytes, last)).transpose()?;
+        let repeat = reader.take("repeat").map(|item| period(&item, &writes, bytes)).transpose()?;
         Ok(Self { file, writes: writes.into(), bytes, start, repeat })
     }
 
@@ -140,11 +142,16 @@ impl Description for WriteTrace {
     }
 }
 
-/// Reads the period of a trace of this size, whose last write is at `last`.
-fn period(item: &Item<'_>, bytes: u64, last: Duration) -> Result<Duration, ScenarioError> {
+/// Reads the period of a trace with these writes, of this size.
+fn period(item: &Item<'_>, writes: &[TracedWrite], bytes: u64) -> Result<Duration, ScenarioError> {
     let period = item.duration(Duration::from_nanos(1)..=MAX_DURATION)?;
+    let last = writes.last().map_or(Duration::ZERO, |write| write.at);
     if period <= last {
         return Err(item.wrong(format!("must be later than the last write, at {}", text::duration(last))));
+    }
+    if period.as_nanos() < MIN_INTERVAL.as_nanos() * writes.len() as u64 {
+        let least = text::duration(MIN_INTERVAL);
+        return Err(item.wrong(format!("the mean interval between writes is less than {least}")));
     }
     // Numbers of bytes must not overflow in the longest run.
     if u128::from(bytes) * 8_000_000_000 > u128::from(MAX_RATE) * u128::from(period.as_nanos()) {
@@ -215,6 +222,9 @@ fn parse(name: &str, bytes: &[u8]) -> Result<Vec<TracedWrite>, ScenarioError> {
 /// Reads the line that names the columns.
 fn columns(line: &str) -> Result<Vec<Column>, String> {
     let names = COLUMNS.map(|(name, _)| name);
+    if line.contains([';', '\t']) {
+        return Err(format!("{:?}: expected commas between columns", shortened(line)));
+    }
     let mut columns = Vec::new();
     for name in line.split(',').map(str::trim) {
         let known = COLUMNS.iter().find(|(known, _)| *known == name);
@@ -262,7 +272,7 @@ fn row(columns: &[Column], line: &str) -> Result<TracedWrite, String> {
             }
             Column::Deadline => {
                 let most = MAX_DURATION.as_millis_f64();
-                let expected = || wrong(format!("milliseconds, more than 0 and up to {most}"));
+                let expected = || wrong(format!("milliseconds from 0.000001 to {most}"));
                 let deadline = span(cell, 1e6).filter(|deadline| !deadline.is_zero());
                 write.deadline = Some(deadline.ok_or_else(expected)?);
             }

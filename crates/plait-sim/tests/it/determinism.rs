@@ -1,7 +1,7 @@
 //! The same scenario gives the same run: when it is repeated, on any number of threads, and with
 //! the same losses for every scheduler.
 
-use crate::common::{ALL, PACKETS, run_with, same_through_bytes, scenario, try_run};
+use crate::common::{ALL, PACKETS, run_with, same_through_bytes, same_when_recorded, scenario, try_run};
 use plait_sim::recorder::frames::NEVER;
 use plait_sim::result::RunResult;
 
@@ -281,5 +281,33 @@ fn late_copies_of_forgotten_segments_go_through_bytes_too() {
             rtt = "2ms"
             "#
         ));
+    }
+}
+
+/// Without records, the engine asks less often, and may send an assigned packet before it asks
+/// again.
+#[test]
+fn recorded_decisions_do_not_change_a_run() {
+    for transport in PLAIN {
+        for scheduler in plait_sched::registry::SCHEDULERS {
+            let text = format!(
+                r#"
+                duration = "3s"
+                scheduler = "{}"
+                transport = {{ {transport} }}
+                [workload]
+                kind = "file"
+                size = "100MB"
+                [[path]]
+                rate = "20Mbit"
+                rtt = "30ms"
+                [[path]]
+                rate = "10Mbit"
+                rtt = "80ms"
+                "#,
+                scheduler.name
+            );
+            same_when_recorded(&text).unwrap_or_else(|difference| panic!("{difference}"));
+        }
     }
 }

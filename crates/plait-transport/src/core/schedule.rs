@@ -3,7 +3,7 @@
 use super::{Core, MAX_DECISIONS_PER_OPPORTUNITY, MAX_QUEUED, PathSender, insert_ascending};
 use crate::congestion::{CongestionController, CongestionEvent};
 use crate::error::{Error, SchedulerFault};
-use crate::observer::Observer;
+use crate::observer::{Observer, decide_with_reason};
 use plait_sched::{Connection, Decision, PathId, Scheduler, Time};
 
 /// How often the scheduler was asked since something happened.
@@ -124,9 +124,9 @@ impl<S: Scheduler, R> Core<S, R> {
         }
         self.backlog = false;
         self.look_at_paths();
-        let decision = match observer.reason() {
-            None => self.scheduler.decide(now, &connection, &self.facts),
-            Some(reason) => self.scheduler.decide_with_reason(now, &connection, &self.facts, reason),
+        let decision = match observer.hears_decisions() {
+            true => decide_with_reason(&mut self.scheduler, observer, now, &connection, &self.facts),
+            false => self.scheduler.decide(now, &connection, &self.facts),
         };
         observer.decided(now, &decision, &connection, &self.facts);
         if let Decision::Wait { until } = decision {

@@ -100,6 +100,8 @@ fn a_wrong_line_is_refused_in_one_sentence() {
             "time_s,stream\n0,1\n",
             "writes.csv: line 1: column \"bytes\" is missing (valid: time_s, bytes, stream, priority, deadline_ms)",
         ),
+        ("time_s;bytes\n0;1\n", "writes.csv: line 1: \"time_s;bytes\": expected commas between columns"),
+        ("time_s\tbytes\n", "writes.csv: line 1: \"time_s\\tbytes\": expected commas between columns"),
         ("time_s,bytes,bytes\n", "writes.csv: line 1: column \"bytes\": it is there twice"),
         ("time_s,bytes\n0,1,2\n", "writes.csv: line 2: \"0,1,2\": expected 2 values, got 3"),
         ("time_s,bytes\n\n1s,1\n", "writes.csv: line 3: time_s = \"1s\": expected seconds from 0 to 1000000"),
@@ -121,7 +123,7 @@ fn a_wrong_line_is_refused_in_one_sentence() {
         ),
         (
             "time_s,bytes,deadline_ms\n0,1,0\n",
-            "writes.csv: line 2: deadline_ms = \"0\": expected milliseconds, more than 0 and up to 1000000000",
+            "writes.csv: line 2: deadline_ms = \"0\": expected milliseconds from 0.000001 to 1000000000",
         ),
         ("time_s,bytes\n2,1\n1.5,1\n", "writes.csv: line 3: times never decrease: 1500ms after 2s"),
         (

@@ -80,6 +80,7 @@ fn a_trace_of_writes_is_a_file_beside_the_scenario() {
     std::fs::write(folder.join("writes.csv"), "time_s,bytes\n0.5,1200\n").expect("a temporary file");
     std::fs::write(folder.join("wrong.csv"), "time_s,bytes\n0.5,12kB\n").expect("a temporary file");
     std::fs::write(folder.join("fast.csv"), "time_s,bytes\n0,1000000000\n").expect("a temporary file");
+    std::fs::write(folder.join("often.csv"), "time_s,bytes\n0,1\n0,1\n").expect("a temporary file");
     let read = |text: &str| {
         let text = format!("workload = {{ kind = \"trace\", {text} }}\n{SMALL}");
         Scenario::from_toml(&text, "s.toml", &folder)
@@ -112,6 +113,10 @@ fn a_trace_of_writes_is_a_file_beside_the_scenario() {
         (
             "file = \"fast.csv\", repeat = \"1us\"",
             "workload.repeat = \"1us\": the mean rate is more than 1000Gbit",
+        ),
+        (
+            "file = \"often.csv\", repeat = \"1999ns\"",
+            "workload.repeat = \"1999ns\": the mean interval between writes is less than 1us",
         ),
         (
             "file = \"wrong.csv\"",
