@@ -228,7 +228,9 @@ class Wait:
     """Assign nothing now.
 
     The transport asks again at the next event, or at the time `until` (seconds) at the latest.
-    `plait explain` and `Result.decisions` show the `reason`.
+    `plait explain` and `Result.decisions` show the `reason`, one line of text. `explain` replaces
+    `{0}` by the name of the first path, `{1}` by that of the second one, and so on. A line break or
+    a control character in it raises ValueError.
     """
 
     until: float | None

@@ -180,7 +180,7 @@ def test_the_quantities_of_a_rule_are_the_reason(
     assert reasons
     assert any(re.match(words, reason) for reason in reasons), reasons
     text = command("explain", "two.toml", "--scheduler", scheduler, "--at", "2s", "--count", "200")
-    assert "rule: f is wifi" in text.stdout
+    assert "reason: f is wifi" in text.stdout
 
 
 def test_a_scheduler_of_ones_own_says_why_it_waits(
@@ -189,11 +189,27 @@ def test_a_scheduler_of_ones_own_says_why_it_waits(
     answer = look_up(plait.load(backup_file), Question(at=0), scheduler=Patient)
     document = answer.document()
     assert document["decisions"][0]["reason"] == "lte is not needed before 1 s"
-    assert "rule: lte is not needed before 1 s" in printed(document, 80, monkeypatch)
+    assert "reason: lte is not needed before 1 s" in printed(document, 80, monkeypatch)
     assert answer.result.decisions["reason"][0] == "{1} is not needed before 1 s"
     assert answer.result.decisions["reason"][-1] is None
     assert plait.Wait().reason is None
     assert repr(plait.Wait(2, reason="late")) == 'Wait(until=2, reason="late")'
+
+
+@pytest.mark.parametrize(
+    ("reason", "wrong"),
+    [
+        ("late\nsoon", ValueError),
+        ("\x1b[31m", ValueError),
+        ("\u2028", ValueError),
+        ("\ud800", ValueError),
+        (b"late", TypeError),
+    ],
+)
+def test_a_reason_is_one_line_of_text(reason: Any, wrong: type[Exception]) -> None:
+    with pytest.raises(wrong, match=r"^plait.Wait: reason: expected one line of text, got ") as error:
+        plait.Wait(reason=reason)
+    assert str(error.value).endswith(repr(reason))
 
 
 def test_names_of_paths_stay_as_they_are_in_a_reason() -> None:

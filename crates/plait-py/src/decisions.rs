@@ -3,7 +3,7 @@
 use plait_sched as sched;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyInt;
+use pyo3::types::{PyInt, PyString};
 
 /// Adds this file's classes.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -53,6 +53,21 @@ where
         _ => {
             let got = value.repr()?;
             Err(PyValueError::new_err(format!("{place}: expected a number from 0 to {most}, got {got}")))
+        }
+    }
+}
+
+/// Converts a reason: a text that stays one line wherever it is printed.
+fn line(reason: &Bound<'_, PyAny>) -> PyResult<String> {
+    let breaks = |letter: char| letter.is_control() || matches!(letter, '\u{2028}' | '\u{2029}');
+    match reason.extract::<String>() {
+        Ok(text) if !text.contains(breaks) => Ok(text),
+        _ => {
+            let message = format!("plait.Wait: reason: expected one line of text, got {}", reason.repr()?);
+            Err(match reason.is_instance_of::<PyString>() {
+                true => PyValueError::new_err(message),
+                false => PyTypeError::new_err(message),
+            })
         }
     }
 }
@@ -178,7 +193,8 @@ pub(crate) struct Wait {
 impl Wait {
     #[new]
     #[pyo3(signature = (until = None, *, reason = None))]
-    fn new(until: Option<f64>, reason: Option<String>) -> PyResult<Self> {
+    fn new(until: Option<f64>, reason: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let reason = reason.map(line).transpose()?;
         match until {
             Some(seconds) if seconds.is_nan() => Err(PyValueError::new_err(
                 "plait.Wait: until: expected seconds from the start of the run, or None, got nan",

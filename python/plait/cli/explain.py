@@ -166,7 +166,7 @@ def _print(document: dict[str, Any]) -> None:
         _print_paths(decision, output, width)
         line(_connection(decision))
         if decision["reason"] is not None:
-            line(f"rule: {decision['reason']}")
+            line(f"reason: {decision['reason']}")
     line("")
     line(_neighbours(document), "dim")
     line(MEANING, "dim")

@@ -173,17 +173,6 @@ impl Daps {
         })
     }
 
-    /// Writes η of each slow path.
-    fn write_etas(&self, paths: &[Path], reason: &mut dyn fmt::Write) -> fmt::Result {
-        let Some(fast) = usable(paths).min_by_key(|path| self.round_trip.of(path)) else { return Ok(()) };
-        write!(reason, "f is {{{}}}; ", fast.id.0)?;
-        for slow in usable(paths).filter(|path| path.id != fast.id) {
-            let eta = self.round_trip.of(slow).checked_div(self.round_trip.of(fast)).unwrap_or(1);
-            write!(reason, "η = ⌊r_s/r_f⌋ = {eta} for {{{}}}; ", slow.id.0)?;
-        }
-        Ok(())
-    }
-
     fn begin(&mut self, paths: &[Path]) {
         let measured = usable(paths).all(Path::has_rtt);
         // The guard also checks while paths are unmeasured, because it compares with its last
@@ -245,8 +234,9 @@ impl Scheduler for Daps {
             Decision::Assign { .. } if self.blind => {
                 reason.write_str("round-robin: a path is not measured, or the guard forbids a schedule")
             }
-            Decision::Assign { path, segments } => {
-                self.write_etas(paths, reason).and_then(|()| self.schedule.write(path, segments, reason))
+            Decision::Assign { path, segments } => self.schedule.write(path, segments, reason),
+            Decision::Limit { path, in_flight } if in_flight != u32::MAX => {
+                write!(reason, "f is {{{}}}; η = ⌊r_s/r_f⌋ = {in_flight} for the slowest path", path.0)
             }
             _ => Ok(()),
         };
@@ -283,10 +273,20 @@ struct Schedule {
     legs: [Leg; 2 * MAX_PATHS],
     len: u8,
     at: u8,
+    /// f of the schedule.
+    fast: PathId,
+    /// η of each slow path of the schedule; otherwise 0.
+    etas: [u64; MAX_PATHS],
 }
 
 impl Schedule {
-    const EMPTY: Self = Self { legs: [Leg { path: PathId(0), segments: 0 }; 2 * MAX_PATHS], len: 0, at: 0 };
+    const EMPTY: Self = Self {
+        legs: [Leg { path: PathId(0), segments: 0 }; 2 * MAX_PATHS],
+        len: 0,
+        at: 0,
+        fast: PathId(0),
+        etas: [0; MAX_PATHS],
+    };
 
     fn clear(&mut self) {
         (self.len, self.at) = (0, 0);
@@ -302,12 +302,24 @@ impl Schedule {
         }
     }
 
-    /// Writes the plan from the decision `path`, `segments` on.
+    /// Writes η of each slow path, and the plan from the decision `path`, `segments` on.
     fn write(&self, path: PathId, segments: u32, reason: &mut dyn fmt::Write) -> fmt::Result {
-        write!(reason, "plan: {segments} on {{{}}}", path.0)?;
+        write!(reason, "f is {{{}}}; ", self.fast.0)?;
+        for (slow, eta) in self.etas.iter().enumerate().filter(|(_, eta)| **eta > 0) {
+            write!(reason, "η = ⌊r_s/r_f⌋ = {eta} for {{{slow}}}; ")?;
+        }
+        let mut together = Leg { path, segments };
+        let mut before = "plan: ";
         let left = self.legs[usize::from(self.at)..usize::from(self.len)].iter();
-        left.filter(|leg| leg.segments > 0)
-            .try_for_each(|leg| write!(reason, ", {} on {{{}}}", leg.segments, leg.path.0))
+        for leg in left.filter(|leg| leg.segments > 0) {
+            if leg.path == together.path {
+                together.segments += leg.segments;
+                continue;
+            }
+            write!(reason, "{before}{} on {{{}}}", together.segments, together.path.0)?;
+            (together, before) = (*leg, ", ");
+        }
+        write!(reason, "{before}{} on {{{}}}", together.segments, together.path.0)
     }
 
     /// Algorithm 2: returns the next elements that can be transmitted now. `sendable` is not zero.
@@ -344,6 +356,7 @@ impl Schedule {
         }
         let Some((&fast, slow)) = order[..count].split_first() else { return };
         let fast = &paths[usize::from(fast)];
+        (self.fast, self.etas) = (fast.id, [0; MAX_PATHS]);
         let room_f = room(fast);
         let mut left = unassigned;
         if slow.is_empty() || unassigned <= u64::from(room_f) {
@@ -354,6 +367,7 @@ impl Schedule {
         for &slow in slow {
             let slow = &paths[usize::from(slow)];
             let eta = round_trip.of(slow).checked_div(round_trip.of(fast)).unwrap_or(1);
+            self.etas[slow.id.index()] = eta;
             let most = match limit {
                 FastLimit::Literal | FastLimit::Reserved => clip(room_f, eta),
                 FastLimit::Outstanding => clip(fast.cwnd, eta)

@@ -64,5 +64,5 @@ export function showDecision(section, packet, decision, names, verdicts) {
   const oldest = decision.oldest_unacked === null ? "none" : `${decision.oldest_unacked} on ${decision.oldest_unacked_path}`;
   const facts = `Segments: unassigned ${decision.unassigned ?? "endless"}, receiver's window left ${decision.window_left}, oldest unacknowledged ${oldest}.`;
   section.append(scroll, element("p", facts, { class: "soft" }));
-  if (decision.reason !== null) section.append(element("p", `Rule: ${decision.reason}`, { class: "soft" }));
+  if (decision.reason !== null) section.append(element("p", `Reason: ${decision.reason}`, { class: "soft" }));
 }

@@ -40,6 +40,21 @@ fn the_reason_has_eta_and_the_plan() {
     let (decision, reason) = script.explained();
     assert_eq!(decision, Decision::Assign { path: PathId(0), segments: 10 });
     assert_eq!(reason, "f is {0}; η = ⌊r_s/r_f⌋ = 10 for {1}; plan: 10 on {0}, 1 on {1}");
+    let (_, reason) = self::script(Reserved, Anew, &[(20, 12), (200, 1)]).explained();
+    assert_eq!(reason, "f is {0}; η = ⌊r_s/r_f⌋ = 10 for the slowest path");
+}
+
+/// The receiver's window splits the first part of the plan, and a new sample changes r_s.
+#[test]
+fn the_reason_stays_that_of_the_plan() {
+    let mut script = script(Literal, ToEnd, &[(20, 12), (200, 1)]);
+    script.connection.window_left = 4;
+    let (decision, reason) = script.explained();
+    assert_eq!(decision, Decision::Assign { path: PathId(0), segments: 4 });
+    assert_eq!(reason, "f is {0}; η = ⌊r_s/r_f⌋ = 10 for {1}; plan: 10 on {0}, 1 on {1}");
+    script.paths[1].srtt = Duration::from_millis(100);
+    let (_, reason) = script.explained();
+    assert_eq!(reason, "f is {0}; η = ⌊r_s/r_f⌋ = 10 for {1}; plan: 6 on {0}, 1 on {1}");
 }
 
 /// The fast path is found by its delay, not by its number.
