@@ -15,6 +15,10 @@ FILE = Path(__file__).parent / f"results-{SUITE}.parquet"
 EXTRAS = (
     "redundant:mode=opportunistic",
     "redundant:mode=when-idle",
+    "plait:trains=false",
+    "plait:limits=false",
+    "plait:copies=false",
+    "plait:last_copies=false",
     "xlink:mode=deadline",
     "lowest-rtt+rp",
     "lowest-rtt+bm",
