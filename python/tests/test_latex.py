@@ -72,7 +72,7 @@ def test_compare_prints_the_same_numbers(command: Command, tmp_path: Path, more:
     asked = ("compare", "my_links.toml", "--schedulers", "round-robin:segments=4,daps", *more)
     text, latex = command(*asked), command(*asked, "--latex")
     assert (latex.returncode, latex.stderr) == (0, "")
-    tables, meaning = text.stdout.split("application delay: first", 1)
+    tables, meaning = text.stdout.split("application delay: from", 1)
     assert len(numbers(tables)) > 40
     # Narrower tables repeat the schedulers' names, and so the 4 of a parameter.
     assert not Counter(numbers(tables)) - Counter(numbers(latex.stdout))

@@ -10,7 +10,7 @@ use plait_sched::{Connection, Decision, PathId, Scheduler, Time};
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Asking {
     decisions: u64,
-    /// Segments that it assigned and did not take back: that many decisions came to something.
+    /// Segments that it assigned and did not take back: the decisions that had an effect.
     assigned: u64,
 }
 
@@ -22,8 +22,7 @@ pub(super) struct AtOnce {
 }
 
 impl<S: Scheduler, R> Core<S, R> {
-    /// Lets the application write, if it has more data and there is room. True if the scheduler
-    /// must be asked again.
+    /// Lets the application write, if there is room. True if the scheduler must be asked again.
     pub(crate) fn write_on(&mut self) -> bool {
         let released = self.hands_down || core::mem::take(&mut self.left_while_blocked);
         if released {
@@ -213,8 +212,7 @@ impl<S: Scheduler, R> Core<S, R> {
                 if !self.needs.assign_ahead && wanted > room() {
                     return Err(SchedulerFault::Undeclared("assign-ahead"));
                 }
-                // A short packet takes less of a window than a waiting one, which counts as full.
-                // So the scheduler could answer the next question differently.
+                // A short packet takes less of a window than a waiting one: the next answer may differ.
                 if alone && self.leaves_next(path) && self.stream.holds_full(wanted) {
                     self.at_once = Some(AtOnce { index: path.index(), segments });
                     return Ok(());
