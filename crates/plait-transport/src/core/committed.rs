@@ -30,11 +30,17 @@ impl<S: Scheduler, R> Core<S, R> {
     /// Removes the next new segment for a write queue. The first path whose queue has a segment for
     /// it is served (`plait_send_queued` in linux/schedulers/ranges.c).
     pub(crate) fn next_to_commit(&mut self, now: Time) -> Option<(usize, u64)> {
+        let index = self.path_to_commit(now)?;
+        Some((index, self.dequeue(now, index)?))
+    }
+
+    /// Returns the path whose write queue takes the next assigned segment.
+    #[inline]
+    pub(crate) fn path_to_commit(&self, now: Time) -> Option<usize> {
         if self.queued_segments == 0 {
             return None;
         }
-        let index = (0..self.paths.len()).find(|&index| self.may_commit(now, index))?;
-        Some((index, self.dequeue(now, index)?))
+        (0..self.paths.len()).find(|&index| self.may_commit(now, index))
     }
 
     /// True if the path's write queue takes the first segment of its queue. A scheduler that hands

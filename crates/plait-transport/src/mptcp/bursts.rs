@@ -116,7 +116,7 @@ impl<S: Scheduler> Sender<S> {
     /// Returns the next segment for a subflow: data of a stale subflow, new data, or a copy that
     /// the scheduler wants.
     fn next_of_data(&mut self, now: Time) -> Option<(usize, u64, SendReason)> {
-        let stale = if self.repeats.wait() { self.next_stale() } else { None };
+        let stale = if self.repeats.wait() { self.next_stale(now) } else { None };
         if let Some((index, segment)) = stale {
             return Some((index, segment, SendReason::Reinjection));
         }

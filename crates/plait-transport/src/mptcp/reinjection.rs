@@ -282,8 +282,10 @@ impl<S: Scheduler> Sender<S> {
         None
     }
 
-    /// Returns a copy that may leave now because a subflow is stale.
-    pub(super) fn next_stale(&mut self) -> Option<(usize, u64)> {
+    /// Returns a copy that may leave now because a subflow is stale. Copies precede new data: the
+    /// kernel goes back to the first unacknowledged byte (`__mptcp_retransmit_pending_data`), so a
+    /// path that may get assigned data gets a copy.
+    pub(super) fn next_stale(&mut self, now: Time) -> Option<(usize, u64)> {
         while let Some(&segment) = self.repeats.anywhere.front() {
             if !self.is_unacknowledged(segment) {
                 self.repeats.anywhere.pop_front();
@@ -293,9 +295,11 @@ impl<S: Scheduler> Sender<S> {
             let open = plait_sched::usable(self.core.facts())
                 .filter(|path| self.core.has_window_for(path.id.index(), segment))
                 .filter(|path| self.core.admits_on(path.id.index(), segment))
-                .min_by_key(|path| path.srtt)?;
+                .min_by_key(|path| path.srtt)
+                .map(|path| path.id.index());
+            let index = open.or_else(|| self.core.path_to_commit(now))?;
             self.repeats.anywhere.pop_front();
-            return Some((open.id.index(), segment));
+            return Some((index, segment));
         }
         None
     }

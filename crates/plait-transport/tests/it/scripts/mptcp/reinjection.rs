@@ -1,9 +1,10 @@
 //! Reinjections that the connection sends without the scheduler, by Linux' rules.
 
 use super::linux::{PAYLOAD, linux};
-use crate::common::{Fate, Pair, at, by_key, in_turns};
+use crate::common::{Fate, Pair, at, by_key, in_turns, ms};
 use plait_sched::PathState;
 use plait_transport::SendReason;
+use plait_transport::congestion::Algorithm;
 use plait_transport::mptcp::Config;
 
 fn reinjected(pair: &Pair) -> Vec<(u64, u8, u64)> {
@@ -65,6 +66,29 @@ fn a_subflow_that_is_silent_for_five_periods_is_stale_until_it_answers() {
     assert!(pair.log.delivered.len() > delivered + 100, "the other one goes on");
     pair.run_until(at(80_000));
     assert_eq!(pair.path(1).state, PathState::Active);
+}
+
+#[test]
+fn data_of_a_stale_subflow_precedes_assigned_data() {
+    let mut config = linux();
+    config.connection.congestion.algorithm = Algorithm::Bbr;
+    config.connection.receive_window = 10_000 * PAYLOAD;
+    // Subflow 0 is paced, and assigned data waits for the pacer. Data is left when subflow 1 is stale.
+    let mut pair = Pair::new(config, &[20, 40], in_turns()).spaced(ms(1));
+    pair.sender.write_endlessly();
+    pair.cut(1, at(300), at(60_000));
+    pair.run_until(at(6_000));
+    let (stale, ..) = *(pair.log.states.iter())
+        .find(|(_, path, state)| path.0 == 1 && *state == PathState::PotentiallyFailed)
+        .expect("subflow 1 is stale");
+    let later: Vec<SendReason> = (pair.log.sent.iter())
+        .filter(|(time, sent)| *time > stale && sent.path.0 == 0)
+        .map(|(_, sent)| sent.reason)
+        .skip_while(|&reason| reason == SendReason::New)
+        .collect();
+    let copies = later.iter().take_while(|&&reason| reason != SendReason::New).count();
+    let all = later.iter().filter(|&&reason| reason == SendReason::Reinjection).count();
+    assert!(copies >= 10 && copies == all, "{copies} of {all} copies precede new data");
 }
 
 #[test]
