@@ -253,6 +253,9 @@ impl<S: Scheduler> Sender<S> {
         if better {
             self.repeats.watches[index].stale = true;
             self.core.set_state(now, index, PathState::PotentiallyFailed, observer);
+            for path in 0..self.core.paths.len() {
+                self.core.recall(path);
+            }
             for segment in self.core.stream.first()..self.core.sent_end {
                 insert_ascending(&mut self.repeats.anywhere, segment);
             }
@@ -282,9 +285,9 @@ impl<S: Scheduler> Sender<S> {
         None
     }
 
-    /// Returns a copy that may leave now because a subflow is stale. Copies precede new data: the
-    /// kernel goes back to the first unacknowledged byte (`__mptcp_retransmit_pending_data`), so a
-    /// path that may get assigned data gets a copy.
+    /// Returns a copy that may leave now because a subflow is stale. The kernel goes back to the
+    /// first unacknowledged byte (`__mptcp_retransmit_pending_data`). So copies and unsent data
+    /// leave in the order of the stream, and a path that may get assigned data may get a copy.
     pub(super) fn next_stale(&mut self, now: Time) -> Option<(usize, u64)> {
         while let Some(&segment) = self.repeats.anywhere.front() {
             if !self.is_unacknowledged(segment) {
@@ -292,12 +295,17 @@ impl<S: Scheduler> Sender<S> {
                 continue;
             }
             self.core.update_facts();
+            let assigned = self.core.path_to_commit(now);
+            let is_before = |index: usize| self.core.paths[index].queue.front() < Some(&segment);
+            if self.core.stream.next_segment() < segment || assigned.is_some_and(is_before) {
+                return None;
+            }
             let open = plait_sched::usable(self.core.facts())
                 .filter(|path| self.core.has_window_for(path.id.index(), segment))
                 .filter(|path| self.core.admits_on(path.id.index(), segment))
                 .min_by_key(|path| path.srtt)
                 .map(|path| path.id.index());
-            let index = open.or_else(|| self.core.path_to_commit(now))?;
+            let index = open.or(assigned)?;
             self.repeats.anywhere.pop_front();
             return Some((index, segment));
         }
