@@ -39,10 +39,12 @@ MOST_PERCENT = 1000
     "metrics",
     multiple=True,
     metavar="NAME",
-    help="A metric such as app_delay_ms.p95 or paths.lte.throughput_bps; may be repeated. Default: goodput, mean application "
-    "delay and mean receive buffer.",
+    help="A metric such as app_delay_ms.p95 or paths.lte.throughput_bps; may be repeated. Default: goodput, "
+    "mean application delay and mean receive buffer.",
 )
-@click.option("--baseline", metavar="SCHEDULER", help="The scheduler to compare with; default: the plan's first.")
+@click.option(
+    "--baseline", metavar="SCHEDULER", help="The scheduler to compare with; default: the plan's first."
+)
 @click.option(
     "--by",
     metavar="VARIABLE,…",

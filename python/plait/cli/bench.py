@@ -48,7 +48,8 @@ if TYPE_CHECKING:
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="Write rows, JSON, an HTML page and the scenarios of the worst cases there; the same command continues after an interruption.",
+    help="Write rows, JSON, an HTML page and the scenarios of the worst cases there; the same command "
+    "continues after an interruption.",
 )
 @JSON
 @THREADS

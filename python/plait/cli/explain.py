@@ -181,7 +181,7 @@ def _decided(decision: dict[str, Any]) -> str:
     words = {
         "assign": f"assign {amount} to {path}",
         "reinject": f"reinject a copy of segment {segment} on {path}",
-        "recall": f"recall what is queued on {path}",
+        "recall": f"recall the segments queued on {path}",
         "limit": f"lift the limit of {path}" if segments is None else f"limit {path} to {segments} in flight",
         "penalize": f"penalize {path}: halve its congestion window",
         "defer": "defer the stream at the head: the others go first",

@@ -27,7 +27,8 @@ SEEDS = click.option(
 PERTURB = click.option(
     "--perturb/--no-perturb",
     default=None,
-    help="Vary the scenario by the seed: delays differ by up to 0.5 %, and flows begin up to 10 ms later. Default: only with several seeds.",
+    help="Vary the scenario by the seed: delays differ by up to 0.5 %, and flows begin up to 10 ms later. "
+    "Default: only with several seeds.",
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on standard output.")
 LATEX = click.option(

@@ -63,7 +63,7 @@ NEEDED = {"curves": ("x",), "heatmap": ("x", "y")}
     type=click.Choice(list(WIDTHS)),
     default="column",
     show_default=True,
-    help="The width in a paper with two columns: 3.33 or 7 inches, for ACM and IEEE; ieee-column and ieee-page: 3.5 and 7.16.",
+    help="The width in a paper with two columns: 3.33 or 7 inches (ACM, IEEE); ieee-column, ieee-page: 3.5 or 7.16.",
 )
 @click.option("--log", is_flag=True, help="Logarithmic axis of the variable, or of the metric (cdf, box).")
 @click.option("--caption", is_flag=True, help="Write plan, runs and command below the figure.")

@@ -68,7 +68,11 @@ def validate() -> None:
 @validate.command("linux")
 @click.option("--quick", is_flag=True, help="Only the few cases for a quick check.")
 @click.option(
-    "--only", "names", multiple=True, metavar="NAME", help="Only this case, with * and ? as wildcards; may be repeated."
+    "--only",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Only this case, with * and ? as wildcards; may be repeated.",
 )
 @click.option(
     "--draw",
@@ -100,7 +104,11 @@ def validate() -> None:
     type=click.Path(path_type=Path),
     help="Write tables, figure and page there, and the results of both engines' runs.",
 )
-@click.option("--resume", is_flag=True, help="With --out: keep the finished runs of that folder, and make only the missing ones.")
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="With --out: keep the finished runs of that folder, and make only the missing ones.",
+)
 @THREADS
 def validate_linux(
     quick: bool,
