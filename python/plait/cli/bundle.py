@@ -33,7 +33,7 @@ SHOWN = 3
     help="The new place of a file of yours (scheduler, metric or trace) that was moved or changed; may be repeated.",
 )
 def bundle(folder: Path, place: Path | None, files: tuple[Path, ...]) -> None:
-    """Pack results, with all files that repeat them, into one archive.
+    """Pack results, with all files for their repetition, into one archive.
 
     RESULTS is an output of `plait run --out`, `plait compare --out` or `plait sweep`. The archive has the scenarios,
     seeds, versions, commands, schedulers and metrics of your own and traces beside the results; `plait rerun`
