@@ -40,7 +40,7 @@ from plait.validate.replays import known_to_sender
 SEGMENT = 1153
 """Payload bytes of a full segment of `plait-quic` at its usual MTU."""
 SCHEDULERS = ("lowest-rtt", "round-robin", "blest", "ecf")
-SHARE, GOODPUT = "share of what arrived", "goodput"
+SHARE, GOODPUT = "share of the received data", "goodput"
 
 
 @dataclass(frozen=True)

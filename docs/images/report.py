@@ -76,7 +76,7 @@ def dataset(folder: Path) -> Rows:
 
 
 def picture(page: Page, top: str, bottom: str, file: Path) -> None:
-    """Save what is between two elements, both included."""
+    """Save the part between two elements, both included."""
     first, last = page.locator(top).bounding_box(), page.locator(bottom).bounding_box()
     assert first is not None
     assert last is not None

@@ -268,7 +268,7 @@ def test_differences_are_in_per_cent_of_what_happened() -> None:
     happened, again = links(rate="20Mbit", queue="60p"), links(rate="10Mbit", queue="60p")
     told = {one.what: one for one in differences(happened, again)}
     assert told["goodput"].difference == pytest.approx(-50, abs=2)
-    assert told["path: share of what arrived"].difference == 0
+    assert told["path: share of the received data"].difference == 0
     assert told["path: round trip, median"].recorded == pytest.approx(45, abs=15)
     lost = told["path: packets lost"]
     assert lost.difference == pytest.approx((lost.replayed or 0) - (lost.recorded or 0))

@@ -135,7 +135,7 @@ def document(advice: Findings) -> dict[str, Any]:
 
 def scenario_file(advice: Findings) -> str:
     """Return the nominal scenario as the text of a scenario file."""
-    comment = "What was said to plait advise, unchanged; what was not said is what scenarios have."
+    comment = "The input of plait advise, unchanged. Other keys have the defaults of scenarios."
     return scenario_text(advice.scenario.to_dict(), comment)
 
 

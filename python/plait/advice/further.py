@@ -64,9 +64,8 @@ def udp(advice: Findings) -> list[Statement]:
         return []
     if advice.setting.traffic.kind == "blocks":
         text = (
-            "UDP: calls and games use UDP, and MPTCP carries TCP only. So stock Linux and these numbers are not for "
-            "them. plait proxy --udp carries UDP over all paths; with --redundant-port, it sends each datagram on "
-            "every path."
+            "UDP: calls and games use UDP. MPTCP carries TCP only, so these numbers do not hold for them. plait proxy "
+            "--udp carries UDP over all paths; with --redundant-port, it sends each datagram on every path."
         )
     else:
         text = (
@@ -173,7 +172,11 @@ def _threshold(one: Threshold, advice: Findings) -> str:
     if _kind(one) == "open":
         return f"• With {_amount(one.key, best.value)} these runs cannot decide: {_gained(best, advice)}."
     more = best.gain.value - one.last.gain.value >= TOLD_APART
-    most = "" if not more else f" Most with {_amount(one.key, best.value)}: {_gained(best, advice)}."
+    most = (
+        ""
+        if not more
+        else f" The best result is with {_amount(one.key, best.value)}: {_gained(best, advice)}."
+    )
     return f"• Not even with {_amount(one.key, one.last.value)}: {_gained(one.last, advice)}.{most}"
 
 

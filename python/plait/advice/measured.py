@@ -139,7 +139,7 @@ def read_iperf3(text: str, name: str, *, back: bool = False) -> float:
     try:
         document, _ = json.JSONDecoder().raw_decode(text.lstrip())  # an error may stand behind the document
     except ValueError as error:
-        message = f"{name}: iperf3's JSON is damaged: {error}; expected all of what iperf3 -J printed"
+        message = f"{name}: iperf3's JSON is damaged: {error}; expected the whole output of iperf3 -J"
         raise _core.ScenarioError(message) from error
     return _of_document(document, name, back, ERROR.search(text))
 

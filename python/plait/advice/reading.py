@@ -33,7 +33,7 @@ KEYS = {
     "back": "the rate of the other direction, such as back=1Mbit or back=1-5Mbit",
     "trace": "a recording in Mahimahi's format, instead of a rate",
     "back-trace": "a recording of the other direction",
-    "cost": "what a metered path costs, such as cost=1",
+    "cost": "the cost of a metered path, such as cost=1",
     "cap": "how much a metered path may carry, such as cap=50GB",
     "preset": f"a common link, whose numbers hold where nothing else is said: {', '.join(PRESETS)}",
 }

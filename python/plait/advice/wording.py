@@ -48,7 +48,7 @@ def heading(advice: Findings) -> Statement:
         undone = what.get(traffic.kind, f"all {traffic.things}")
         text = f"In most variations no path and no scheduler delivers {undone}: nothing can be recommended."
     elif advice.choice is None:
-        text = f"One path, so there is nothing to schedule. This is what to expect of {alone}{up}."
+        text = f"One path, so there is nothing to schedule. The figures below are for {alone}{up}."
     elif advice.verdict == "not worth":
         more = "more paths are" if len(names) > 2 else f"{listed(others(advice))} as a second path is"
         text = f"Use {alone} alone: {more} not worth it for {_purpose(traffic)}{up}."

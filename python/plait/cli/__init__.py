@@ -35,13 +35,13 @@ COMMANDS = {
     "reproduce": Place("reproduce:reproduce", "Reproduce a paper, or all that the engine can."),
     "schedulers": Place(
         "catalogue:list_schedulers",
-        "List the built-in schedulers with parameters and sources, and the options that all of them take.",
+        "List the built-in schedulers with parameters and sources, and the options of all schedulers.",
     ),
     "bound": Place(
         "bound:bound", "Print bounds of FILE's metrics that no scheduler beats, the tightest one first."
     ),
     "model": Place("model:model", "Closed formulas: blocking, buffer, asymmetry."),
-    "sweep": Place("sweep:sweep", "Make the runs of PLAN that its dataset lacks."),
+    "sweep": Place("sweep:sweep", "Make the missing runs of PLAN's dataset."),
     "analyze": Place("analyze:analyze_command", "Compare the schedulers of a sweep's DATASET."),
     "bench": Place(
         "bench:bench",
@@ -51,7 +51,7 @@ COMMANDS = {
         "plot:plot", "Draw a metric of a sweep's dataset, or of results, in FOLDER, as papers print it."
     ),
     "report": Place("report:report", "Write one HTML page about runs or a sweep; it needs no network."),
-    "bundle": Place("bundle:bundle", "Pack results, with all files that repeat them, into one archive."),
+    "bundle": Place("bundle:bundle", "Pack results, with all files for their repetition, into one archive."),
     "rerun": Place("bundle:rerun", "Repeat the runs of BUNDLE, and compare the bytes."),
     "send": Place(
         "transfers:send", "Send files and folders to a receiver, over one path from each local address."

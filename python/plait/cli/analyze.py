@@ -39,16 +39,18 @@ MOST_PERCENT = 1000
     "metrics",
     multiple=True,
     metavar="NAME",
-    help="Such as app_delay_ms.p95 or paths.lte.throughput_bps; may be repeated. Default: goodput, mean application "
-    "delay and mean receive buffer.",
+    help="A metric such as app_delay_ms.p95 or paths.lte.throughput_bps; may be repeated. Default: goodput, "
+    "mean application delay and mean receive buffer.",
 )
-@click.option("--baseline", metavar="SCHEDULER", help="Compare with this one; default: the plan's first.")
+@click.option(
+    "--baseline", metavar="SCHEDULER", help="The scheduler to compare with; default: the plan's first."
+)
 @click.option(
     "--by",
     metavar="VARIABLE,…",
-    help="Regions are combinations of these variables' ranges; default: each variable by itself.",
+    help="Compare by combinations of these variables' ranges; default: by each variable alone.",
 )
-@click.option("--tie", default="1%", show_default=True, help="Values closer than this count as equal.")
+@click.option("--tie", default="1%", show_default=True, help="Values that differ by less count as equal.")
 @JSON
 @LATEX
 def analyze_command(

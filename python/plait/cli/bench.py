@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     default="lowest-rtt",
     show_default=True,
     metavar="SCHEDULER",
-    help="Compare with this one, point by point.",
+    help="The scheduler to compare with, point by point.",
 )
 @click.option(
     "--worst",
@@ -48,7 +48,8 @@ if TYPE_CHECKING:
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="Write rows, JSON, an HTML page and the scenarios of the worst cases there; an interrupted command goes on.",
+    help="Write rows, JSON, an HTML page and the scenarios of the worst cases there; the same command "
+    "continues after an interruption.",
 )
 @JSON
 @THREADS

@@ -30,10 +30,10 @@ SHOWN = 3
     "files",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="A file of your own (scheduler, metric or trace) that is not found or has changed; may be repeated.",
+    help="The new place of a file of yours (scheduler, metric or trace) that was moved or changed; may be repeated.",
 )
 def bundle(folder: Path, place: Path | None, files: tuple[Path, ...]) -> None:
-    """Pack results, with all files that repeat them, into one archive.
+    """Pack results, with all files for their repetition, into one archive.
 
     RESULTS is an output of `plait run --out`, `plait compare --out` or `plait sweep`. The archive has the scenarios,
     seeds, versions, commands, schedulers and metrics of your own and traces beside the results; `plait rerun`

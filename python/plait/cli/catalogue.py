@@ -22,13 +22,13 @@ LINE = 100
 @click.argument("name", required=False)
 @JSON
 def list_schedulers(name: str | None, as_json: bool) -> None:
-    """List the built-in schedulers with parameters and sources, and the options that all of them take.
+    """List the built-in schedulers with parameters and sources, and the options of all schedulers.
 
-    With a NAME, all of that scheduler.
+    With a NAME, print all facts of that scheduler.
 
     A parameter is given after the name: plait run FILE --scheduler daps:schedule=to-end
 
-    So are options, which have short forms: plait run FILE --scheduler lowest-rtt+rp+bm
+    Options are given in the same way, or by short forms: plait run FILE --scheduler lowest-rtt+rp+bm
     """
     known = schedulers()
     if name is not None:

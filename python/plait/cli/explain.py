@@ -54,9 +54,9 @@ room: segments that the congestion window admits at once; facts are from before 
 )
 @SEED
 @click.option("--count", type=click.IntRange(min=1), help="Number of decisions; default: 1.")
-@click.option("--until", metavar="TIME", help="All decisions up to this time instead.")
+@click.option("--until", metavar="TIME", help="Print all decisions up to this time.")
 @click.option("--path", metavar="NAME", help="Only decisions that name this path.")
-@click.option("--token", metavar="HEX", help="The connection, if FILE is a kernel's log of several.")
+@click.option("--token", metavar="HEX", help="The connection to explain, for a kernel's log of several.")
 @JSON
 def explain(
     file: Path,
@@ -181,7 +181,7 @@ def _decided(decision: dict[str, Any]) -> str:
     words = {
         "assign": f"assign {amount} to {path}",
         "reinject": f"reinject a copy of segment {segment} on {path}",
-        "recall": f"recall what is queued on {path}",
+        "recall": f"recall the segments queued on {path}",
         "limit": f"lift the limit of {path}" if segments is None else f"limit {path} to {segments} in flight",
         "penalize": f"penalize {path}: halve its congestion window",
         "defer": "defer the stream at the head: the others go first",

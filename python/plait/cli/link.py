@@ -43,10 +43,10 @@ SMALLEST_MTU, LARGEST_MTU = 576, 65_535
 @click.option(
     "--udp",
     metavar="ADDRESS:PORT",
-    help="No namespaces: relay UDP from addresses of loopback to this one, without a command until Ctrl-C.",
+    help="Without namespaces: relay UDP from loopback addresses to this address; without a command, until Ctrl-C.",
 )
 @click.option(
-    "--port", type=click.IntRange(0, 65_535), help="The relay's port (with --udp); else one that is free."
+    "--port", type=click.IntRange(0, 65_535), help="The relay's port (with --udp); default: a free one."
 )
 @click.option(
     "--spin",

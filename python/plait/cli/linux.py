@@ -32,14 +32,14 @@ def linux() -> None:
     type=click.Path(path_type=Path, exists=True),
     help=f"A tree or tarball of Linux {archive.VERSION}; default: Debian's package, fetched.",
 )
-@click.option("--force", is_flag=True, help="Build anew even if it is there.")
+@click.option("--force", is_flag=True, help="Build again, even if it exists.")
 @click.option(
     "--debug",
     is_flag=True,
-    help=f"One that watches itself: KASAN, lockdep, kmemleak; to be named in {kernel.OVERRIDE}.",
+    help=f"Build a kernel that checks itself with KASAN, lockdep and kmemleak; name it in {kernel.OVERRIDE}.",
 )
 def build_kernel(source: Path | None, force: bool, debug: bool) -> None:
-    """Build the kernel, unless it is there."""
+    """Build the kernel, unless it exists."""
     begin = time.monotonic()
 
     def tell(step: str) -> None:

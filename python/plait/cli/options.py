@@ -21,14 +21,14 @@ SEEDS = click.option(
     "--seeds",
     type=click.IntRange(1, 10_000),
     metavar="N",
-    help="Run N repetitions, with consecutive seeds from --seed or the scenario's on. Print means with 95 % "
+    help="Run N repetitions with consecutive seeds, from --seed or the scenario's seed on. Print means with 95 % "
     "intervals, and differences of pairs.",
 )
 PERTURB = click.option(
     "--perturb/--no-perturb",
     default=None,
-    help="Run repetitions: by the seed, delays differ from the scenario's by up to 0.5 %, and flows begin up to 10 ms "
-    "later. Default: only with several seeds.",
+    help="Vary the scenario by the seed: delays differ by up to 0.5 %, and flows begin up to 10 ms later. "
+    "Default: only with several seeds.",
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on standard output.")
 LATEX = click.option(

@@ -26,7 +26,7 @@ from plait.cli.output import say
     default="playground.html",
     show_default=True,
     type=click.Path(path_type=Path),
-    help="Where the page goes.",
+    help="Name of the page.",
 )
 @click.option("--no-browser", is_flag=True, help="Write the page, and do not open it.")
 def play(file: Path, schedulers: str, page: Path, no_browser: bool) -> None:

@@ -35,12 +35,12 @@ NEEDED = {"curves": ("x",), "heatmap": ("x", "y")}
     type=click.Choice(list(KINDS)),
     default=DEFAULT,
     show_default=True,
-    help="curves: means over --x. differences: by how much schedulers are better than --baseline, in pairs of runs; "
+    help="curves: means over --x. differences: gains over --baseline, in pairs of runs; "
     "also over --x. cdf, box: distributions over points, seeds or --packets. heatmap: over --x and --y.",
 )
 @click.option("--x", metavar="VARIABLE", help="The variable of the sweep along the axis.")
 @click.option("--y", metavar="VARIABLE", help="The second variable, of heat maps.")
-@click.option("--metric", required=True, metavar="NAME", help="Such as goodput or app_delay_ms.p95.")
+@click.option("--metric", required=True, metavar="NAME", help="A metric such as goodput or app_delay_ms.p95.")
 @click.option(
     "-o",
     "--output",
@@ -52,7 +52,7 @@ NEEDED = {"curves": ("x",), "heatmap": ("x", "y")}
 @click.option(
     "--baseline",
     metavar="SCHEDULER",
-    help="Compare with this one; default: the first for differences, none for heat maps.",
+    help="The scheduler to compare with; default: the first for differences, none for heat maps.",
 )
 @click.option("--percent", is_flag=True, help="Print differences in percent of the baseline's mean.")
 @click.option(
@@ -63,7 +63,7 @@ NEEDED = {"curves": ("x",), "heatmap": ("x", "y")}
     type=click.Choice(list(WIDTHS)),
     default="column",
     show_default=True,
-    help="Of a paper with two columns: 3.33 or 7 inches, for ACM and IEEE; IEEE's own are 3.5 and 7.16.",
+    help="The width in a paper with two columns: 3.33 or 7 inches (ACM, IEEE); ieee-column, ieee-page: 3.5 or 7.16.",
 )
 @click.option("--log", is_flag=True, help="Logarithmic axis of the variable, or of the metric (cdf, box).")
 @click.option("--caption", is_flag=True, help="Write plan, runs and command below the figure.")

@@ -18,7 +18,7 @@ from plait.cli.output import say
     default="report.html",
     show_default=True,
     type=click.Path(path_type=Path),
-    help="Where the page goes.",
+    help="Name of the page.",
 )
 def report(folder: Path, file: Path) -> None:
     """Write one HTML page about runs or a sweep; it needs no network.

@@ -235,9 +235,7 @@ def _headline(content: HeadlineTable, width: int) -> RenderableType:
     last = len(rows) - 1
     rows += [[Text(cell) for cell in (label, *cells)] for label, cells in content.measured]
     headings = ["", *(f"{case}: {metric}" for case, metric in content.headings)]
-    return table(
-        Content(headings, rows, breaks=(last,)), width, title="What it is known for, by every reading"
-    )
+    return table(Content(headings, rows, breaks=(last,)), width, title="The main results, by every reading")
 
 
 def _pivot(content: dict[str, Any], width: int) -> RenderableType:

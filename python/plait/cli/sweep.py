@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @JSON
 @THREADS
 def sweep(plan: Path, out: Path | None, address: str | None, as_json: bool, threads: int) -> None:
-    """Make the runs of PLAN that its dataset lacks.
+    """Make the missing runs of PLAN's dataset.
 
     A plan (TOML) names a base scenario, variables, schedulers and seeds. After an interruption, even by kill -9, the
     same command continues. The dataset is the same to the byte.
@@ -61,7 +61,7 @@ def sweep(plan: Path, out: Path | None, address: str | None, as_json: bool, thre
     except BaseException:
         if complete:
             say(
-                f"{complete:,} of {len(loaded):,} runs are complete and stay; the same command goes on from there"
+                f"{complete:,} of {len(loaded):,} runs are complete and stay; the same command makes the others"
             )
         raise
     _print(outcome, time.monotonic() - start, as_json)

@@ -32,9 +32,9 @@ def usrsctp() -> None:
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help=f"{archive.FILE}; default: Debian's, fetched.",
 )
-@click.option("--force", is_flag=True, help="Build anew even if it is there.")
+@click.option("--force", is_flag=True, help="Build again, even if it exists.")
 def build_program(source: Path | None, force: bool) -> None:
-    """Build the stack, unless it is there."""
+    """Build the stack, unless it exists."""
     begin = time.monotonic()
 
     def tell(step: str) -> None:

@@ -47,7 +47,7 @@ def _points(points: int, *, least: int) -> Callable[[Command], Command]:
         default=points,
         show_default=True,
         type=click.IntRange(min=least),
-        help="How many.",
+        help="Number of drawn scenarios.",
         metavar="N",
     )
 
@@ -66,23 +66,27 @@ def validate() -> None:
 
 
 @validate.command("linux")
-@click.option("--quick", is_flag=True, help="Only the few cases of a first look.")
+@click.option("--quick", is_flag=True, help="Only the few cases for a quick check.")
 @click.option(
-    "--only", "names", multiple=True, metavar="NAME", help="Only this case; * and ? fit several; repeatable."
+    "--only",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Only this case, with * and ? as wildcards; may be repeated.",
 )
 @click.option(
     "--draw",
     default=DRAW,
     show_default=True,
     metavar="NAME|SEED",
-    help="What is drawn from the domain: reported, search (on which causes are sought), or any seed.",
+    help="The draw from the domain: reported, search (for the search of causes), or any seed.",
 )
-@click.option("--points", type=click.IntRange(min=2), help="How many scenarios are drawn.", metavar="N")
+@click.option("--points", type=click.IntRange(min=2), help="Number of drawn scenarios.", metavar="N")
 @click.option(
     "--congestion",
     "control",
     type=click.Choice(["newreno", "cubic", "bbr"]),
-    help="That of all drawn scenarios, instead of a drawn one.",
+    help="The congestion control of all drawn scenarios; default: drawn, too.",
 )
 @click.option("--list", "as_list", is_flag=True, help="List the cases.")
 @click.option(
@@ -98,9 +102,13 @@ def validate() -> None:
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="Write tables, figure and page there, and what both engines' runs gave.",
+    help="Write tables, figure and page there, and the results of both engines' runs.",
 )
-@click.option("--resume", is_flag=True, help="With --out: use the runs that are there, and go on from them.")
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="With --out: keep the finished runs of that folder, and make only the missing ones.",
+)
 @THREADS
 def validate_linux(
     quick: bool,
@@ -120,7 +128,7 @@ def validate_linux(
 
     Compares goodput, shares of the paths, delays, retransmissions and the receive buffer. Tests
     whether differences exceed chance, have a common sign, or change the ranking of schedulers. The
-    simulator runs first. Scenarios with varying results get more runs of the kernel. Exit status 1
+    simulator runs first. The kernel runs scenarios with varying results more often. Exit status 1
     if a goal is missed or a run failed.
     """
     from plait.validate import Agreement, load_validation, measure, write
@@ -128,7 +136,7 @@ def validate_linux(
 
     excludes("--list", as_list, scenarios=scenarios, out=out)
     excludes("--scenarios", scenarios, out=out, json=as_json)
-    needs("--resume", resume, "--out: the folder with the runs to go on from", out)
+    needs("--resume", resume, "--out: the folder with the finished runs", out)
     validation = load_validation(plain=plain, draw=draw, points=points, control=control).select(
         names, quick=quick
     )
@@ -161,7 +169,7 @@ def validate_linux(
 
 
 @validate.command("requests")
-@click.option("--draw", "seed", default=1, show_default=True, metavar="SEED", help="Which cases are drawn.")
+@click.option("--draw", "seed", default=1, show_default=True, metavar="SEED", help="The seed of the draw.")
 @_points(30, least=1)
 @SEEDS
 @JSON
@@ -209,7 +217,7 @@ def _drawn(points: int) -> Callable[[Command], Command]:
                     default="1",
                     show_default=True,
                     metavar="NAME|SEED",
-                    help="What is drawn from the domain of plait validate linux.",
+                    help="The draw from the domain of plait validate linux: reported, search, or any seed.",
                 ),
                 _points(points, least=2),
                 SEEDS,

@@ -18,7 +18,7 @@ class Quic(Engine):
 
     name = "quic"
     lacks: ClassVar[Mapping[Ability, str]] = {
-        "pcap": "its packets are encrypted; --engine sim writes what is in them",
+        "pcap": "its packets are encrypted; --engine sim writes their content",
     }
 
     def refusal(self, order: Order) -> str | None:

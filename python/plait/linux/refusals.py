@@ -109,7 +109,7 @@ def demands(scenario: Table, job: _core.Job) -> Demands:
     ]
     asked = job.demands(max(min(delays), LEAST_LATENCY_NS), MOST_REQUESTS)
     if asked is None:
-        reason = f"what a client asks for is written down before; here that may be more than {MOST_REQUESTS} requests"
+        reason = f"a client's requests are written down in advance; here they may be more than {MOST_REQUESTS} requests"
         refuse(scenario, "duration", scenario["duration"], reason)
     return asked
 

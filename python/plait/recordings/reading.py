@@ -20,7 +20,7 @@ HEADERS = 67
 """Header bytes of the simulator's Multipath QUIC around payload, including UDP and IPv4."""
 ESTIMATED = (
     "when packets arrived and were delivered is an estimate, as only the sender was recorded: the moment of the "
-    "acknowledgement, less what the receiver waited, less half of the path's smallest round trip; delays, blocking "
+    "acknowledgement, less the receiver's wait, less half of the path's smallest round trip; delays, blocking "
     "and the receiver's buffer follow from it, and the links from the acknowledgements"
 )
 """The warning of every recording."""

@@ -77,7 +77,7 @@ def replay(
         raise ScenarioError(message)
     if recorded.data.get("recording", {}).get("file_bytes", 0) is None:
         message = (
-            f"{recorded.scenario}: of a proxy, it is not recorded when programs wrote what, so it cannot be run again; "
+            f"{recorded.scenario}: a proxy's recording lacks the writes of programs, so it cannot be run again; "
             "its links are a scenario (--scenario FILE)"
         )
         raise ScenarioError(message)
@@ -104,7 +104,7 @@ def differences(recorded: Result, replayed: Result) -> list[Difference]:
 
 
 OF_PATHS = (
-    ("share of what arrived", "%", True),
+    ("share of the received data", "%", True),
     ("round trip, median", "ms", False),
     ("round trip, p95", "ms", False),
     ("packets lost", "%", True),

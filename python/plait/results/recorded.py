@@ -113,9 +113,7 @@ def read_origins(folder: Path) -> list[dict[str, Any]]:
             document = _parsed(place, _text(place))
             commands = document.get("commands") if isinstance(document, Mapping) else None
             if not isinstance(commands, list) or not all("folders" in one for one in commands):
-                message = (
-                    f"{place}: not what plait writes; expected an object with commands and their folders"
-                )
+                message = f"{place}: not written by plait; expected an object with commands and their folders"
                 raise ScenarioError(message)
             return [one for one in commands if run is None or run in one["folders"]]
     return []

@@ -61,7 +61,7 @@ def _sparing(text: str, document: Document) -> Iterator[str]:
 
 
 def _udp(text: str, document: Document) -> Iterator[str]:
-    if ("these numbers are not for" in text) != document["asked"]["traffic"].startswith("blocks"):
+    if ("these numbers do not hold for" in text) != document["asked"]["traffic"].startswith("blocks"):
         yield "the traffic is other"
 
 

@@ -259,7 +259,7 @@ def worst_lines(found: Agreement, rows: Iterable[BothEngines], count: int) -> tu
                 found.mechanism(one.case, one.scheduler) or _by_chance(one),
             ]
         )
-    return [*headings, "what the engines counted (kernel / simulator)", "because"], lines
+    return [*headings, "the engines' counters (kernel / simulator)", "because"], lines
 
 
 def _by_chance(one: BothEngines) -> str:

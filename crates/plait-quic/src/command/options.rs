@@ -39,22 +39,22 @@ pub(super) enum Action {
 /// Options of both ends.
 #[derive(Args, Clone, Debug)]
 pub(super) struct Common {
-    /// The secret that both ends share. The environment may have it as PLAIT_SECRET, which other users' `ps` does not show.
+    /// The secret that both ends share. The environment variable PLAIT_SECRET can have it instead; other users do not see it in `ps`.
     #[arg(long, value_name = "TEXT")]
     pub(super) secret: Option<String>,
-    /// The file whose first line is the secret. Nobody but its owner may read it.
+    /// The file whose first line is the secret. Only its owner may have permission to read it.
     #[arg(long, value_name = "FILE", conflicts_with = "secret")]
     pub(super) secret_file: Option<PathBuf>,
-    /// Bytes of a UDP datagram's payload at most; Ethernet carries 1472. A path that carries less gets no data. The end that listens uses the size of the other one.
+    /// The largest payload of a UDP datagram, in bytes; Ethernet carries 1472. A path that carries less gets no data. The listening end uses the size of the connecting end.
     #[arg(long, value_name = "BYTES", default_value_t = Settings::default().mtu)]
     mtu: u16,
-    /// Results as lines of JSON on standard output.
+    /// Print results as lines of JSON on standard output.
     #[arg(long)]
     pub(super) json: bool,
     /// Write only failures and recoveries to standard error.
     #[arg(long)]
     pub(super) quiet: bool,
-    /// A TOML file with options: its keys are their names, and [[client]] tables have a secret and limits each. Arguments go before it.
+    /// A TOML file with options as keys. Each [[client]] table has a secret and limits. Options on the command line take precedence.
     #[arg(long, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
     /// Clients and name of the configuration file.
@@ -65,7 +65,7 @@ pub(super) struct Common {
 /// Options of a service.
 #[derive(Args, Clone, Debug)]
 pub(super) struct ServiceOptions {
-    /// Answer with counters in Prometheus' text format at http://ADDR:PORT/metrics. A port alone is one of 127.0.0.1.
+    /// Answer with counters in Prometheus' text format at http://ADDR:PORT/metrics. A port alone means 127.0.0.1:PORT.
     #[arg(long, value_name = "ADDR:PORT", value_parser = metrics::address)]
     pub(super) metrics: Option<SocketAddr>,
 }
@@ -73,10 +73,10 @@ pub(super) struct ServiceOptions {
 /// Options of the end that listens.
 #[derive(Args, Clone, Debug)]
 pub(super) struct ListenOptions {
-    /// The address to listen on; port 0 is any that is free. Default: [::]:4433, which is all addresses of IPv6 and IPv4.
+    /// The address to listen on; port 0 means any free port. Default: [::]:4433, on all addresses of IPv6 and IPv4.
     #[arg(long, value_name = "ADDR:PORT", value_parser = files::address)]
     pub(super) listen: Option<SocketAddr>,
-    /// The file that keeps certificate and key, so that the fingerprint is the same after a restart. It is made if it is not there.
+    /// The file with certificate and key; it is created if missing. With it, the fingerprint is the same after a restart.
     #[arg(long, value_name = "FILE")]
     pub(super) key: Option<PathBuf>,
     /// The receive window: bytes in flight to this end, or behind a gap. Default: 16 MiB.
@@ -86,7 +86,7 @@ pub(super) struct ListenOptions {
 
 #[derive(Args, Debug)]
 pub(super) struct SendOptions {
-    /// Files, and folders with all that is in them. - is standard input, with --as. Symbolic links in folders are reported, not followed.
+    /// Files, and folders with their content. - is standard input, with --as. Symbolic links in folders are reported, not followed.
     #[arg(value_name = "FILE", required = true, num_args = 1..)]
     pub(super) files: Vec<PathBuf>,
     /// The name of the file or folder at the receiver. Default: its own name.
@@ -98,10 +98,10 @@ pub(super) struct SendOptions {
     /// The SHA-256 of the receiver's certificate, which it prints.
     #[arg(long, value_name = "HEX")]
     pub(super) fingerprint: Fingerprint,
-    /// Look again for a receiver that does not answer, until this time is over, for example 60s. Default: an error at once.
+    /// Keep trying for this long to reach a receiver that does not answer, for example 60s. Default: an error at once.
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(super) wait: Option<Duration>,
-    /// One QUIC connection with QUIC's own multipath, and an ordinary stream. Schedulers that need more than to choose a path are refused.
+    /// Use one QUIC connection with QUIC's own multipath, and an ordinary stream. Schedulers that do more than choose a path are refused.
     #[arg(long)]
     pub(super) interop: bool,
     #[command(flatten)]
@@ -112,16 +112,16 @@ pub(super) struct SendOptions {
 
 #[derive(Args, Debug)]
 pub(super) struct RecvOptions {
-    /// The folder in which files are kept. - writes the first file to standard output and ends; its reader must not pause for long.
+    /// The folder for received files. - writes the first file to standard output and ends; its reader must not pause for long.
     #[arg(long, value_name = "DIR")]
     pub(super) out: PathBuf,
-    /// Permissions of received files, in octal digits; keep: those that they have at the sender. Default: those of their owner there, and none of others.
+    /// Permissions of received files, in octal digits; keep: the same as at the sender. Default: the owner's permissions at the sender, and none for others.
     #[arg(long, value_name = "MODE", value_parser = mode)]
     pub(super) mode: Option<Modes>,
-    /// Let a received file take the place of another one of its name.
+    /// Let a received file replace an existing file of the same name.
     #[arg(long)]
     pub(super) replace: bool,
-    /// End after one transfer: with 0 if all of it has arrived, else with 1.
+    /// End after one transfer: with exit status 0 if it is complete, else with 1.
     #[arg(long)]
     pub(super) once: bool,
     #[command(flatten)]
@@ -140,22 +140,22 @@ pub(super) struct ProxyOptions {
     /// The SHA-256 of the other end's certificate, which it prints.
     #[arg(long, value_name = "HEX")]
     pub(super) fingerprint: Option<Fingerprint>,
-    /// Where to speak SOCKS5 (CONNECT and UDP ASSOCIATE, without authentication). Default: 127.0.0.1:1080, unless something is forwarded.
+    /// The address of a SOCKS5 server (CONNECT and UDP ASSOCIATE, without authentication). Default: 127.0.0.1:1080, but none with --forward or --udp.
     #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, default_missing_value = SOCKS)]
     pub(super) socks: Option<SocketAddr>,
-    /// Let --socks listen on other than a loopback address. Everyone there can then use the other end.
+    /// Let --socks listen on an address that is not loopback. Every host that reaches it can then use the other end.
     #[arg(long)]
     pub(super) open_socks: bool,
-    /// Connections that are taken at ADDR:PORT lead to HOST:PORT, as the other end sees it.
+    /// Forward connections at ADDR:PORT to HOST:PORT; the other end connects there.
     #[arg(long, value_name = "ADDR:PORT=HOST:PORT")]
     pub(super) forward: Vec<Forward>,
-    /// UDP datagrams that come to ADDR:PORT lead to HOST:PORT, as the other end sees it; answers come back.
+    /// Forward UDP datagrams at ADDR:PORT to HOST:PORT by way of the other end, and answers back.
     #[arg(long, value_name = "ADDR:PORT=HOST:PORT")]
     pub(super) udp: Vec<Forward>,
-    /// Connections and datagrams to this port go before others.
+    /// Give priority to connections and datagrams to this port.
     #[arg(long, value_name = "PORT")]
     pub(super) interactive: Vec<u16>,
-    /// Connections and datagrams to this port go before all others and on every path, there and back: for shells, games, voice.
+    /// Send connections and datagrams to this port first and on every path, in both directions: for shells, games, voice.
     #[arg(long, value_name = "PORT")]
     pub(super) redundant_port: Vec<u16>,
     #[command(flatten)]
@@ -163,10 +163,10 @@ pub(super) struct ProxyOptions {
     /// Be the other end: make connections for every client with the secret.
     #[arg(long, conflicts_with_all = ["to", "fingerprint", "socks", "open_socks", "forward", "udp", "interactive", "redundant_port", "local", "interface", "cost", "budget", "backup"])]
     pub(super) serve: bool,
-    /// Where connections and datagrams may lead, for example example.org:443, '*:443' or '*:*'; nowhere else. * is every host but this machine, by any of its addresses, and the hosts that only its link reaches.
+    /// The only targets of connections and datagrams, for example example.org:443, '*:443' or '*:*'. * excludes this machine with all its addresses, and link-local addresses.
     #[arg(long, value_name = "HOST:PORT", requires = "serve")]
     pub(super) allow: Vec<Allowed>,
-    /// End a connection on which nothing has moved for so long, for example 30min. If one end has said its last: after 4 minutes at most.
+    /// End a connection without traffic after this time, for example 30min. If one end has closed its side, it ends after 4 minutes at most.
     #[arg(long, value_name = "TIME", default_value = "124min", value_parser = time)]
     pub(super) idle: Duration,
     #[command(flatten)]

@@ -20,19 +20,19 @@ const AUTO: &str = "auto";
 /// Options for paths: their local ends, terms and scheduler.
 #[derive(Args, Clone, Debug)]
 pub(super) struct PathOptions {
-    /// A local address to send from: a path. With %INTERFACE its packets leave there, not where the routes lead.
+    /// A path from this local address. With %INTERFACE its packets leave by this interface, whatever the routes say.
     #[arg(long, value_name = "ADDR[%INTERFACE]")]
     local: Vec<Local>,
-    /// An interface to send from: a path. Without any, and without --local: every interface that is up, or the loopback interface to this machine.
+    /// A path from this interface. Default without --local: every interface that is up, or the loopback interface if the peer is this machine.
     #[arg(long, value_name = "NAME")]
     interface: Vec<String>,
     /// The cost of a path, for schedulers that use it: cheapest-first. PATH is an interface or an address.
     #[arg(long, value_name = "PATH=NUMBER")]
     cost: Vec<String>,
-    /// How much a path may carry, copies included, for example wwan0=500MB.
+    /// The most data that a path may carry, copies included, for example wwan0=500MB.
     #[arg(long, value_name = "PATH=SIZE")]
     budget: Vec<String>,
-    /// A path that is used only while no other works.
+    /// A path for use only while no other path works.
     #[arg(long, value_name = "PATH")]
     backup: Vec<String>,
     #[command(flatten)]
@@ -42,7 +42,7 @@ pub(super) struct PathOptions {
 /// Options for the scheduler, congestion control, and a recording.
 #[derive(Args, Clone, Debug)]
 pub(super) struct DecisionOptions {
-    /// The scheduler: NAME, NAME:parameter=value:…, or auto: the simulator is asked while it runs. In plait also FILE.py:CLASS:… and LIBRARY.so:CLASS:…. Default: lowest-rtt; ecf for send --interop.
+    /// The scheduler: NAME, NAME:parameter=value:…, or auto, which asks the simulator during the transfer. In plait also FILE.py:CLASS:… and LIBRARY.so:CLASS:…. Default: lowest-rtt; ecf for send --interop.
     #[arg(long, value_name = "NAME")]
     scheduler: Option<String>,
     /// Every packet on every path: the scheduler redundant.
@@ -51,7 +51,7 @@ pub(super) struct DecisionOptions {
     /// Congestion control of each path.
     #[arg(long, value_name = "NAME", default_value = "cubic", value_parser = congestion)]
     pub(super) congestion: Algorithm,
-    /// Record packets and decisions of this end in this folder, for plait explain, report and replay. A proxy's recording ends when the other end is lost; with --serve it is of the first that connects.
+    /// Record packets and decisions of this end in this folder, for plait explain, report and replay. A proxy's recording ends with the connection to the other end; with --serve it has only the first client.
     #[arg(long, value_name = "FOLDER")]
     record: Option<PathBuf>,
 }

@@ -108,7 +108,7 @@ impl Download {
     }
 
     fn handle(&mut self, now: Instant, record: SenderRecord) -> Result<(), Error> {
-        const WRONG: Error = Error::Violation("a record of what was not asked for");
+        const WRONG: Error = Error::Violation("a record that was not requested");
         match record {
             SenderRecord::Entry(entry) => {
                 if self.entries.len() >= MAX_OPEN || self.count.is_some() {

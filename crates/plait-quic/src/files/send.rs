@@ -106,7 +106,7 @@ impl Sending {
         let SendSettings { paths, name, connect, interop } = &send_settings;
         connect.settings.check()?;
         if *interop && connect.record.is_some() {
-            let text = "what QUIC does by itself is not recorded (interop): leave the recording out, or leave interop out";
+            let text = "QUIC's own decisions are not recorded (interop): omit the recording, or interop";
             return Err(Error::Setting(text.to_owned()));
         }
         let tree = Tree::of(paths, name.as_deref())?;

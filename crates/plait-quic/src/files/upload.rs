@@ -126,7 +126,7 @@ impl Upload {
     }
 
     fn take(&mut self, answer: ReceiverRecord) -> Result<(), Error> {
-        const WRONG: Error = Error::Violation("an answer to what was not offered");
+        const WRONG: Error = Error::Violation("an answer about an entry that was not offered");
         let entry = match answer {
             ReceiverRecord::Want { entry, .. }
             | ReceiverRecord::Have { entry, .. }

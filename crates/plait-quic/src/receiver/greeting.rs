@@ -54,9 +54,9 @@ impl Receiver {
         } else if known.is_some() && self.acceptor.is_streamed(handle) {
             Some("a transfer on a stream has one connection".to_owned())
         } else if let Some(first) = known {
-            (!first.agrees(&hello)).then(|| "the paths of one transfer differ in what they offer".to_owned())
+            (!first.agrees(&hello)).then(|| "the greetings of one transfer's paths differ".to_owned())
         } else if hello.continues {
-            let reason = "the receiver was started anew: the same command goes on from what it has";
+            let reason = "the receiver has restarted: the same command continues with its part";
             return self.acceptor.close(now, handle, UNAVAILABLE, reason);
         } else if self.transfers_of(from.number) >= at_once {
             Some(format!("the receiver is busy: {at_once} transfers at once are allowed"))

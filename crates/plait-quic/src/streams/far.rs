@@ -226,7 +226,7 @@ impl<W: Scheduler> Far<W> {
         let refusal = match self.peers.get(&id) {
             _ if path >= limits.paths => Some((REFUSED, format!("{} paths are allowed", limits.paths))),
             Some(peer) if !peer.hello.agrees(&hello) => {
-                Some((REFUSED, "the paths differ in what they say".to_owned()))
+                Some((REFUSED, "the greetings of the paths differ".to_owned()))
             }
             None if hello.continues => Some((UNAVAILABLE, "the proxy was started anew".to_owned())),
             None if same() >= limits.at_once => {

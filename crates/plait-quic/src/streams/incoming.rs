@@ -199,7 +199,7 @@ impl Streams {
     /// Notes the terms of a path that the peer reports.
     fn note_terms(&mut self, path: u32, terms: PathTerms) -> Result<Execution, Error> {
         if self.opens || path as usize >= MAX_PATHS {
-            return Err(Error::Violation("it says what a path is for that is none of its own"));
+            return Err(Error::Violation("it sets the terms of a path that it did not open"));
         }
         // Segments may arrive out of order: a spent path stays spent.
         let spent = terms.spent || self.terms.get(&path).is_some_and(|before| before.spent);

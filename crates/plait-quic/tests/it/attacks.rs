@@ -1,4 +1,4 @@
-//! Attacks and accidents over real sockets that are listed in `docs/real-links-threats.md`. Other
+//! Attacks and accidents over real sockets that are listed in `docs/real-links-attacks.md`. Other
 //! modules have further ones.
 
 use crate::running::{PROGRAM, Service, connect, private, until};

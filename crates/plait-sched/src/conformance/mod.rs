@@ -90,7 +90,7 @@ impl Rule {
             Self::WithinWindow => {
                 "without declaring assign-ahead it must not assign more than can be sent at once"
             }
-            Self::Declared => "it must declare what it uses (needs)",
+            Self::Declared => "it must declare the capabilities that it uses (needs)",
             Self::FullQueue => "it must not recall an empty queue",
             Self::OpenLimit => "it must not limit a path to less than one segment",
             Self::UsefulCopy => {

@@ -45,11 +45,12 @@ const STOP: KeyInfo = key(
     "stop",
     DURATION,
     Preset::Otherwise("the end of the run"),
-    "From when on no block is written; what was written still arrives.",
+    "The end of the writes; written blocks still arrive.",
 );
 
 const DEADLINE: KeyInfo = deadline_key(
-    "Within which time a block should have arrived wholly, as a player needs its frames; schedulers may know, and it is measured.",
+    "The time limit for the complete delivery of a block, such as a player's for a frame. \
+     Schedulers may know it, and metrics report it.",
 );
 
 impl Description for ConstantRate {
@@ -119,7 +120,8 @@ impl Description for OnOff {
 
     const KEYS: TableInfo = TableInfo {
         name: "[workload] kind = \"on-off\"",
-        doc: "Constant bit rate during random on times, nothing in between. The mean rate is rate · on / (on + off).",
+        doc: "Constant bit rate during random on times, and no data between them. The mean rate is \
+            rate · on / (on + off).",
         keys: &[
             KIND,
             key("rate", RATE, Preset::Required, "The rate during on times, in payload bits per second."),

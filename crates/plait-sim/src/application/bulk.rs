@@ -20,7 +20,7 @@ impl Description for Bulk {
 
     const KEYS: TableInfo = TableInfo {
         name: "[workload] kind = \"bulk\"",
-        doc: "As much as fits, all the time.",
+        doc: "The application always has data to send.",
         keys: &[KIND, start_key("The beginning.")],
         later: &[],
     };

@@ -31,7 +31,7 @@ impl Description for File {
             size_key("size", "The size, in payload bytes."),
             start_key("The time of the write."),
             deadline_key(
-                "Within which time it should have arrived wholly; schedulers may know, and it is measured.",
+                "The time limit for its complete delivery. Schedulers may know it, and metrics report it.",
             ),
         ],
         later: &[],

@@ -70,9 +70,10 @@ impl Description for RequestResponse {
 
     const KEYS: TableInfo = TableInfo {
         name: "[workload] kind = \"request-response\"",
-        doc: "Clients at the far end ask, the near end answers at once, in the order in which requests arrive whole; all share the one \
-              connection, which the far end opens. Responses go in the paths' forward direction. The requests' scheduler is the \
-              scenario's, also where the run's own is one of Python.",
+        doc: "Clients at the far end send requests. The near end answers each at once, when it has \
+            arrived completely. All clients share one connection, which the far end opens. \
+            Responses take the paths' forward direction. The scheduler of requests is the \
+            scenario's, also in a run with a scheduler in Python.",
         keys: &[
             KIND,
             key("request", SIZE, Preset::Text("200B"), "The size of a request, in payload bytes."),
@@ -81,7 +82,8 @@ impl Description for RequestResponse {
                 "sizes",
                 SPREAD,
                 Preset::Text("fixed"),
-                "The distribution of the sizes: the given ones, or exponential with those means.",
+                "The distribution of the sizes: the given sizes, or exponential with the given \
+                 sizes as means.",
             ),
             key(
                 "think",
@@ -93,7 +95,8 @@ impl Description for RequestResponse {
                 "think_times",
                 SPREAD,
                 Preset::Text("fixed"),
-                "The distribution of think times: the given one, or exponential with that mean.",
+                "The distribution of think times: the given time, or exponential with the given \
+                 time as mean.",
             ),
             key(
                 "parallel",
@@ -105,24 +108,27 @@ impl Description for RequestResponse {
                 "count",
                 WHOLE,
                 Preset::Otherwise("no limit"),
-                "After how many requests, of all clients together, no more are written; the run ends when the last is answered.",
+                "The number of requests of all clients together; the run ends when the last one is \
+                 answered.",
             ),
             start_key("The time of every client's first request."),
             key(
                 "stop",
                 DURATION,
                 Preset::Otherwise("the end of the run"),
-                "From when on no request is written; those under way are still answered.",
+                "The end of the requests; written requests are still answered.",
             ),
             deadline_key(
-                "Within which time, from the request's writing on, its response should have arrived wholly; schedulers may know, and it is measured.",
+                "The time limit from the request's writing to the complete delivery of its \
+                 response. Schedulers may know it, and metrics report it.",
             ),
             key(
                 "urgent",
                 WHOLE,
                 Preset::Integer(0),
-                "How many clients, the first ones, have responses of a higher priority than the others'. Each client's responses are a stream: where \
-                 the protocol has streams (cmt-sctp, mpquic), they are sent before what waits of the others.",
+                "The number of clients, from the first one on, whose responses have priority over \
+                 those of the others. The responses of a client are a stream. With protocols that \
+                 have streams (cmt-sctp, mpquic), urgent streams are sent first.",
             ),
         ],
         later: &[],

@@ -67,9 +67,9 @@ impl Description for WriteTrace {
 
     const KEYS: TableInfo = TableInfo {
         name: "[workload] kind = \"trace\"",
-        doc: "The writes of a file: a table in CSV with the columns time_s and bytes, and perhaps stream, priority and \
-              deadline_ms. Every line is a message. Its delay is measured as that of a block. Without repeat, the run ends when \
-              all messages have arrived.",
+        doc: "The writes of a file: a table in CSV with the columns time_s and bytes, and perhaps \
+            stream, priority and deadline_ms. Every line is a message, and its delay is a block \
+            delay. Without repeat, the run ends when all messages have arrived.",
         keys: &[
             KIND,
             key(
@@ -83,7 +83,7 @@ impl Description for WriteTrace {
                 "repeat",
                 DURATION,
                 Preset::Otherwise("once"),
-                "After which time the trace begins again; later than its last write.",
+                "The period after which the trace begins again; longer than the time of its last write.",
             ),
         ],
         later: &[],

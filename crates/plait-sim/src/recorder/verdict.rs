@@ -128,11 +128,9 @@ impl Verdict {
             Self::NothingToSend => "The data queue is empty.",
             Self::CarriesSegment => "The path carries the segment already: a copy would be of no use.",
             Self::Recovery => "The path recovers from a loss and takes no new data.",
-            Self::CongestionWindow => "What is in flight and queued on the path fills its congestion window.",
-            Self::Limit => {
-                "What is in flight and queued on the path reaches the limit that the scheduler set."
-            }
-            Self::ReceiverWindow => "The receiver's window admits no further segment, on whatever path.",
+            Self::CongestionWindow => "The path's segments in flight and queued fill its congestion window.",
+            Self::Limit => "The path's segments in flight and queued reach the limit that the scheduler set.",
+            Self::ReceiverWindow => "The receiver's window admits no further segment on any path.",
             Self::Worse => "The path could have sent the segment at once; another one was chosen.",
             Self::PassedOver => "The path could have sent a segment at once; the scheduler chose to wait.",
             Self::Open => "The path could have sent a segment at once; the decision assigns none.",

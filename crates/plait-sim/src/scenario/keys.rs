@@ -21,12 +21,13 @@ use Preset::{Boolean, Integer, Otherwise, Required, Text};
 use steps::{DELAY_STEPS, LOSS_STEPS, QUEUE_STEPS, RATE_STEPS, REPEAT};
 
 const SHARE: &str = "a share such as \"0.2%\"";
-const QUEUE: &str = "packets such as \"50p\", a size such as \"64kB\", a longest wait such as \"100ms\", \"bdp\" or \
-     \"infinite\"";
+const QUEUE: &str = "packets such as \"50p\", a size such as \"64kB\", a longest wait such as \
+    \"100ms\", \"bdp\" or \"infinite\"";
 const DISCIPLINE: &str = "a discipline's name such as \"codel\", or a table with name and parameters";
 const LOSS: &str = "a share such as \"0.2%\", or a table with a model";
 const JITTER: &str = "a duration such as \"5ms\", or a table with an amount";
-const OUTAGES: &str = "a list such as [{ from = \"10s\", to = \"12s\" }], or a table with every and length";
+const OUTAGES: &str = "a list such as [{ from = \"10s\", to = \"12s\" }], or a table with every \
+    and length";
 const DIRECTION: &str = "a table such as { delay = \"40ms\" }";
 
 /// All tables, in the order of the reference. The tables of queueing disciplines come last. They
@@ -67,7 +68,7 @@ pub const TOP: TableInfo = TableInfo {
             "seed",
             WHOLE,
             Integer(1),
-            "The seed of the random numbers: equal seeds, equal losses, whatever the scheduler.",
+            "The seed of the random numbers. With equal seeds, all schedulers meet the same losses.",
         ),
         key("duration", DURATION, Text("60s"), "The duration of the run; for a file workload, its limit."),
         key(
@@ -80,7 +81,8 @@ pub const TOP: TableInfo = TableInfo {
             "scheduler",
             "a scheduler's name, or a table with name and parameters",
             Text("lowest-rtt"),
-            "The scheduler, which chooses a path for each packet; +rp and +bm behind the name are options.",
+            "The scheduler, which chooses a path for each packet; +rp and +bm behind the name are \
+             options.",
         ),
         key(
             "transport",
@@ -109,9 +111,10 @@ pub const TOP: TableInfo = TableInfo {
 /// `[[path]]`.
 pub const PATH: TableInfo = TableInfo {
     name: "[[path]]",
-    doc: "One path. What describes the wire (rate, delay, queue, outages) holds for both directions; what happens to \
-          packets (loss, copies, jitter) and a trace hold for the forward direction, that of the data, only. The tables \
-          forward and backward override all of it for their direction. A path of links alone has none of these keys.",
+    doc: "One path. Keys of the wire (rate, delay, queue, outages) hold for both directions. Keys \
+        of packets (loss, duplicate, jitter) and a trace hold only for the forward direction, the \
+        direction of the data. The tables forward and backward override them for their direction. \
+        A path of links alone has none of these keys.",
     keys: &[
         key("name", "a string", Otherwise("path1, path2, …"), "Its name; no two paths have the same name."),
         key(
@@ -145,7 +148,8 @@ pub const PATH: TableInfo = TableInfo {
             "jitter",
             JITTER,
             Text("0ms"),
-            "Random extra delay of data packets, uniform from 0 unless the table says otherwise (forward only).",
+            "Random extra delay of data packets, uniform from 0 unless the table says otherwise \
+             (forward only).",
         ),
         REORDER,
         key("outages", OUTAGES, Otherwise("none"), "Outages of both directions."),
@@ -153,8 +157,7 @@ pub const PATH: TableInfo = TableInfo {
             "trace",
             TRACE,
             Otherwise("rate"),
-            "Recorded capacity in Mahimahi's format (forward only; the rate is then that of the backward \
-             direction).",
+            "Recorded capacity in Mahimahi's format (forward only; rate then holds backward only).",
         ),
         key("forward", DIRECTION, Otherwise("as the path says"), "The direction of the data."),
         key("backward", DIRECTION, Otherwise("as the path says"), "The direction of the acknowledgements."),
@@ -162,36 +165,38 @@ pub const PATH: TableInfo = TableInfo {
             "links",
             "a list of links' names",
             Otherwise("none"),
-            "The shared links that packets pass after the path's own wire, if it has one, in this order; backward in \
-             reverse, the own wire last.",
+            "The shared links that packets pass, in this order, after the path's own wire. \
+             Backward the order is the reverse: the path's own wire is last.",
         ),
-        key("backup", TRUTH, Boolean(false), "True: it is used only while no other path is usable."),
+        key("backup", TRUTH, Boolean(false), "True: the path is used only while no other path is usable."),
         key(
             "cost",
             WHOLE,
             Integer(0),
-            "The cost of using it, in units of your choice, for schedulers that use costs.",
+            "The cost of the path, in units of your choice, for schedulers that use costs.",
         ),
         key(
             "weight",
             WHOLE,
             Integer(1),
-            "Its share of the data, against the weights of the other paths, for schedulers that use weights: 1 to 65535.",
+            "The path's share of the data, relative to the weights of the other paths, for \
+             schedulers that use weights: 1 to 65535.",
         ),
     ],
     later: &[],
 };
 const DUPLICATE: &str = "a share such as \"1%\", or a table with a share";
-const REORDER_DOC: &str = "Whether packets may overtake each other when the delay falls, or by jitter; otherwise a packet arrives no earlier than \
-                           the one before it.";
+const REORDER_DOC: &str = "Whether packets may overtake each other, by jitter or when the delay \
+    falls. False: a packet arrives no earlier than the one before it.";
 const REORDER: KeyInfo = key("reorder", TRUTH, Otherwise("false"), REORDER_DOC);
 
 /// `[[link]]`.
 pub const LINK: TableInfo = TableInfo {
     name: "[[link]]",
-    doc: "A link that paths and flows share: they meet in its queue and divide its capacity. Its keys are those of a \
-          path's wire. Without a rate of its own it has only the directions that have a table; packets pass it \
-          unhindered the other way. Every link has to be used.",
+    doc: "A link that paths and flows share: they meet in its queue and divide its capacity. Its \
+        keys are the same as for a path's wire. Without a rate of its own it has only the \
+        directions that have a table; in the other direction packets pass it without delay. Every \
+        link has to be used.",
     keys: &[
         key("name", "a string", Required, "Its name; no two links have the same name."),
         key(
@@ -210,7 +215,7 @@ pub const LINK: TableInfo = TableInfo {
             "queue",
             QUEUE,
             Text(ONE_BDP),
-            "As of a path; bdp takes the longest round trip of all paths and flows through the link.",
+            "As for a path; bdp takes the longest round trip of all paths and flows through the link.",
         ),
         key("discipline", DISCIPLINE, Text("drop-tail"), DISCIPLINE_DOC),
         key("loss", LOSS, Text("0%"), "Losses of packets on the wire (forward only)."),
@@ -233,22 +238,24 @@ pub const LINK: TableInfo = TableInfo {
 /// The default limit of a queue: one bandwidth-delay product.
 pub(super) const ONE_BDP: &str = "bdp";
 
-const QUEUE_DOC: &str = "When an arriving packet is dropped. Packets: at most so many in the system, the one in \
-                         transmission included (as in ns-2). A size: likewise in bytes. A duration: if its \
-                         transmission would begin later than that. bdp: one bandwidth-delay product, the direction's \
-                         own rate times the round-trip time of the whole empty path, in packets of the transport's size, \
-                         rounded up, at least 10, which is an initial window. The rate is that before the first of rate_steps; of a trace, the mean.";
+const QUEUE_DOC: &str = "The queue's limit; a packet that arrives at a full queue is dropped. \
+    Packets or a size: the most packets or bytes in queue and transmission together, as in ns-2. A \
+    duration: the longest wait until a packet's transmission begins. bdp: one bandwidth-delay \
+    product, rounded up to packets of the transport's size, at least 10 (an initial window). It is \
+    the direction's own rate times the round-trip time of the whole empty path. The rate before \
+    the first of rate_steps counts; for a trace, its mean rate.";
 
-const DISCIPLINE_DOC: &str = "The choice of the next waiting packet, and of packets to drop: drop-tail (first come, first served; \
-                              a packet that finds the queue full is dropped), codel or fq-codel. With one of these the queue limits the packets \
-                              beside the one in transmission, and has the discipline's own default.";
+const DISCIPLINE_DOC: &str = "The choice of the next packet to transmit, and of packets to drop: \
+    drop-tail (first come, first served; a packet that finds the queue full is dropped), codel or \
+    fq-codel. With codel or fq-codel the packet in transmission does not count in the queue's \
+    limit, and the limit has the discipline's own default.";
 
 const TRACE: &str = "a file's name";
 
 /// `forward` and `backward` of a path.
 pub const FORWARD_OR_BACKWARD: TableInfo = TableInfo {
     name: "forward, backward",
-    doc: "One direction of a path or a link; what it does not say, the path or link says.",
+    doc: "One direction of a path or a link; its keys override those of the path or link.",
     keys: &[
         key("rate", RATE, Otherwise("the path's rate"), "Bits per second on the wire; at most 1Tbit."),
         RATE_STEPS,
@@ -260,7 +267,7 @@ pub const FORWARD_OR_BACKWARD: TableInfo = TableInfo {
             "delay",
             DURATION,
             Otherwise("the path's delay"),
-            "From the last bit's departure to its arrival.",
+            "The one-way delay, from the last bit's departure to its arrival.",
         ),
         key("queue", QUEUE, Otherwise("the path's queue"), QUEUE_DOC),
         key("discipline", DISCIPLINE, Otherwise("the path's discipline"), DISCIPLINE_DOC),
@@ -293,7 +300,8 @@ pub const FORWARD_OR_BACKWARD: TableInfo = TableInfo {
             "trace",
             TRACE,
             Otherwise("the path's trace forward, none backward"),
-            "Recorded capacity in Mahimahi's format, instead of a rate; relative to the scenario's folder.",
+            "Recorded capacity in Mahimahi's format, instead of a rate; relative to the scenario's \
+             folder.",
         ),
     ],
     later: &[],

@@ -164,7 +164,9 @@ fn file<T>(
             value: Value::String(text.trim().to_owned()),
         };
         let Some((at, value)) = line.split_once([' ', '\t']) else {
-            return Err(part(1, line).wrong(format!("expected when and what, such as {}", example(kind))));
+            return Err(
+                part(1, line).wrong(format!("expected a time and a value, such as {}", example(kind)))
+            );
         };
         if steps.len() == MAX_STEPS {
             return Err(item.wrong(format!("a file has 1 to {MAX_STEPS} steps")));

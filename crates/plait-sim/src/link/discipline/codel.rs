@@ -22,8 +22,9 @@ use crate::link::queue::QueueLimit;
 
 pub(super) const INFO: Info = Info {
     name: "codel",
-    doc: "Controlled delay (RFC 8289, as in Linux): drops when packets wait too long all the time, and more and more often until \
-          they do not. The queue is what may wait beside the packet in transmission.",
+    doc: "Controlled delay (RFC 8289, as in Linux): it drops packets while the queueing delay \
+        stays too long, at a rising rate. The queue's limit does not count the packet in \
+        transmission.",
     limit: 1_000,
     parameters: &[TARGET, INTERVAL, ecn(false)],
 };
@@ -37,14 +38,15 @@ pub(super) const TARGET: Parameter = Parameter {
     unit: Unit::Duration,
     default: Preset::Number(5 * MILLISECOND),
     range: (0, LONGEST),
-    doc: "The acceptable standing queueing delay; the transmission of some packets at least.",
+    doc: "The acceptable standing queueing delay; at least the transmission time of some packets.",
 };
 pub(super) const INTERVAL: Parameter = Parameter {
     key: "interval",
     unit: Unit::Duration,
     default: Preset::Number(100 * MILLISECOND),
     range: (1, LONGEST),
-    doc: "For how long they wait longer before one is dropped; about the longest usual round-trip time.",
+    doc: "The time with queueing delays above the target after which a packet is dropped; about \
+        the longest usual round-trip time.",
 };
 /// The parameter `ecn`: packets are marked instead of dropped.
 pub(super) const fn ecn(default: bool) -> Parameter {

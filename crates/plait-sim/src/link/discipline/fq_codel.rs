@@ -20,8 +20,9 @@ use crate::link::queue::QueueLimit;
 
 pub(super) const INFO: Info = Info {
     name: "fq-codel",
-    doc: "A queue per flow, each with controlled delay, and turns between them (RFC 8290, as in Linux): flows do not make each other \
-          wait. The queue is what may wait beside the packet in transmission, of all flows together.",
+    doc: "A queue with controlled delay per flow, and turns between flows (RFC 8290, as in Linux): \
+        no flow delays the others. The queue's limit counts packets of all flows, without the \
+        packet in transmission.",
     limit: 10_240,
     parameters: &[
         TARGET,
@@ -31,14 +32,15 @@ pub(super) const INFO: Info = Info {
             unit: Unit::Bytes,
             default: Preset::Frame,
             range: (1, 1 << 20),
-            doc: "The bytes that a flow may send in its turn. With 300B small packets come before large ones.",
+            doc: "The bytes that a flow may send in its turn. With 300B, small packets precede \
+                large ones.",
         },
         Parameter {
             key: "flows",
             unit: Unit::Count,
             default: Preset::Number(1_024),
             range: (1, 65_536),
-            doc: "To how many queues flows are hashed.",
+            doc: "The number of queues to which flows are hashed.",
         },
         Parameter {
             key: "memory_limit",
@@ -46,14 +48,14 @@ pub(super) const INFO: Info = Info {
             default: Preset::Number(32 << 20),
             // At least the largest possible packet: otherwise nothing could be sent.
             range: (1 << 16, 1_000_000_000_000_000),
-            doc: "The limit of queued bytes, beside the queue's limit; 65,536 at least.",
+            doc: "The limit of queued bytes, in addition to the queue's limit; at least 65,536.",
         },
         Parameter {
             key: "drop_batch",
             unit: Unit::Count,
             default: Preset::Number(64),
             range: (1, 1_000_000),
-            doc: "Largest number of packets of the longest queue that one overflow drops.",
+            doc: "The largest number of packets of the longest queue that one overflow drops.",
         },
         ecn(true),
     ],

@@ -18,7 +18,8 @@ pub const LOSS_BERNOULLI: TableInfo = TableInfo {
 /// `loss` as a table, model `gilbert-elliott`.
 pub const LOSS_GILBERT_ELLIOTT: TableInfo = TableInfo {
     name: "loss = { model = \"gilbert-elliott\" }",
-    doc: "Bursts of losses: a good and a bad state; the chain starts in the good one and may change after each packet.",
+    doc: "Bursts of losses: a good and a bad state; the chain starts in the good one and may \
+        change after each packet.",
     keys: &[
         MODEL,
         key("to_bad", SHARE, Required, "The probability of good → bad after a packet (p)."),
@@ -37,14 +38,16 @@ pub const LOSS_GILBERT_ELLIOTT: TableInfo = TableInfo {
 const MODEL: KeyInfo =
     key("model", "\"bernoulli\" or \"gilbert-elliott\"", Required, "The model of the losses.");
 
-const CORRELATION_DOC: &str = "The probability that a packet meets the fate of the packet before it; less than 100%. The share stays what it is, \
-                               unlike with netem's correlation, which makes what is rare rarer.";
+const CORRELATION_DOC: &str = "The probability that a packet has the same outcome as the packet \
+    before it; less than 100%. It does not change the share. With netem's correlation, a small \
+    share becomes smaller.";
 
 /// `duplicate` as a table.
 pub const DUPLICATE_TABLE: TableInfo = TableInfo {
     name: "duplicate",
-    doc: "Copies of packets; duplicate = \"1%\" is short for { share = \"1%\" }. A copy takes no capacity. It has its own jitter, and losses take it \
-          by themselves; of a packet that is copied and lost, one arrives, as with netem.",
+    doc: "Copies of packets; duplicate = \"1%\" is short for { share = \"1%\" }. A copy takes no \
+        capacity, and has its own jitter and losses. If the packet itself is lost, its copy can \
+        still arrive, as with netem.",
     keys: &[
         key("share", SHARE, Required, "The probability of a copy."),
         key("correlation", SHARE, Text("0%"), CORRELATION_DOC),
@@ -61,28 +64,30 @@ pub const JITTER_TABLE: TableInfo = TableInfo {
             "amount",
             DURATION,
             Required,
-            "Of uniform jitter the largest extra delay, so the mean delay grows by half of it; of the others netem's jitter, about a standard \
-             deviation.",
+            "Uniform jitter: the largest extra delay, so the mean delay grows by half of it. Other \
+             distributions: netem's jitter, about one standard deviation.",
         ),
         key(
             "distribution",
             "\"uniform\", \"normal\", \"pareto\" or \"paretonormal\"",
             Text("uniform"),
-            "How it is distributed: uniformly from 0, or as netem's tables of these names say, around 0. These end at four times the amount; a \
-             packet never takes less than no time.",
+            "The distribution of the extra delay: uniform from 0, or around 0 by netem's tables of \
+             these names. The tables end at four times the amount; the delay of a packet is never \
+             negative.",
         ),
         key(
             "correlation",
             SHARE,
             Text("0%"),
-            "The probability that a packet has the extra delay of the packet before it; less than 100%. The distribution stays what it is.",
+            "The probability that a packet has the extra delay of the packet before it; less than \
+             100%. It does not change the distribution.",
         ),
         key(
             "reorder",
             TRUTH,
             Boolean(false),
-            "Whether packets may overtake each other; if not, a packet arrives no earlier than the one \
-             before it.",
+            "Whether packets may overtake each other. False: a packet arrives no earlier than the \
+             one before it.",
         ),
     ],
     later: &[],
@@ -104,9 +109,14 @@ pub const OUTAGES_PERIODIC: TableInfo = TableInfo {
     name: "outages",
     doc: "The same outage again and again.",
     keys: &[
-        key("every", DURATION, Required, "From the beginning of one to the beginning of the next."),
-        key("length", DURATION, Required, "The duration of each; less than every."),
-        key("first", DURATION, Otherwise("every"), "The beginning of the first one."),
+        key(
+            "every",
+            DURATION,
+            Required,
+            "The time from the beginning of one outage to the beginning of the next.",
+        ),
+        key("length", DURATION, Required, "The duration of each outage; less than every."),
+        key("first", DURATION, Otherwise("every"), "The beginning of the first outage."),
     ],
     later: &[],
 };

@@ -9,7 +9,7 @@ const FLOW_NAME: KeyInfo =
 const FLOW_KIND: KeyInfo =
     key("kind", "\"tcp\", \"multipath\", \"cbr\" or \"on-off\"", Required, "The kind of traffic.");
 const FLOW_PATH: KeyInfo =
-    key("path", "a path's name", Otherwise("links"), "The path whose route its packets take.");
+    key("path", "a path's name", Otherwise("links"), "The path whose route the flow's packets take.");
 const FLOW_LINKS: KeyInfo = key(
     "links",
     "a list of links' names",
@@ -20,21 +20,22 @@ const FLOW_DIRECTION: KeyInfo = key(
     "direction",
     "\"forward\" or \"backward\"",
     Text("forward"),
-    "The direction of its data: that of the connection's data, or that of its acknowledgements.",
+    "The direction of the flow's data: forward like the connection's data, or backward like its \
+     acknowledgements.",
 );
 const FLOW_START: KeyInfo = key("start", DURATION, Text("0s"), "The beginning.");
 const FLOW_STOP: KeyInfo = key(
     "stop",
     DURATION,
     Otherwise("the end of the run"),
-    "The end of its transmissions; data that is lost by then is not retransmitted.",
+    "The end of its transmissions; after it, lost data is not retransmitted.",
 );
 const FLOW_SIZE: KeyInfo = key("size", SIZE, Otherwise("no end"), "The size of its data, in payload bytes.");
 const FLOW_CONTROL: KeyInfo = key(
     "congestion_control",
     "a controller's name, such as \"cubic\"",
     Otherwise("the transport's; newreno if that couples paths"),
-    "Its congestion controller: one of the transport's that does not couple paths.",
+    "Its congestion controller: one of the transport's controllers that do not couple paths.",
 );
 const FLOW_PACKET: KeyInfo = key(
     "packet",
@@ -64,8 +65,9 @@ pub const FLOW_TCP: TableInfo = TableInfo {
 /// `[[flow]]` of kind `multipath`.
 pub const FLOW_MULTIPATH: TableInfo = TableInfo {
     name: "[[flow]] kind = \"multipath\"",
-    doc: "A second connection with the scenario's transport, which always has data to send, or so much as its size says. A run that \
-          ends with its workload waits for one that has a size and no stop.",
+    doc: "A second connection with the scenario's transport. It sends as much data as its size, or \
+        without a size always has data to send. A run that ends with its workload also waits for \
+        every such flow with a size and without a stop.",
     keys: &[
         FLOW_NAME,
         FLOW_KIND,
@@ -74,8 +76,8 @@ pub const FLOW_MULTIPATH: TableInfo = TableInfo {
             "scheduler",
             "a scheduler's name, or a table with name and parameters",
             Otherwise("the scenario's scheduler"),
-            "Its scheduler. If a run has another built-in scheduler than the scenario's (compare), a flow without a scheduler \
-             of its own has that one too.",
+            "Its scheduler. Without one, the flow follows the run's built-in scheduler, also if \
+             that is not the scenario's (compare).",
         ),
         FLOW_DIRECTION,
         FLOW_START,
@@ -85,7 +87,7 @@ pub const FLOW_MULTIPATH: TableInfo = TableInfo {
             "congestion_control",
             "a controller's name, such as \"olia\"",
             Otherwise("the transport's"),
-            "Its congestion controller: one of the transport's.",
+            "Its congestion controller: one of the transport's controllers.",
         ),
     ],
     later: &[],

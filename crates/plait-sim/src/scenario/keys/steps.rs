@@ -7,39 +7,43 @@ pub(super) const RATE_STEPS: KeyInfo = key(
     "rate_steps",
     "a list such as [{ at = \"10s\", rate = \"2Mbit\" }], or a file's name",
     Otherwise("none"),
-    "When the rate changes, and to what; a packet that is being sent then leaves partly at either rate. A file has a step per line, \
-     when and what, such as 10s 2Mbit, and comments behind #; it is relative to the scenario's folder.",
+    "Changes of the rate: times and new values. A packet in transmission at a change is sent \
+     partly at either rate. A file, relative to the scenario's folder, has a time and a value per \
+     line, such as 10s 2Mbit, and comments after #.",
 );
 
 pub(super) const DELAY_STEPS: KeyInfo = key(
     "delay_steps",
     "a list such as [{ at = \"10s\", delay = \"50ms\" }], or a file's name",
     Otherwise("none"),
-    "When the one-way delay changes, and to what, for packets whose last bit leaves from then on. When it falls, packets keep their order \
-     unless reorder is true. A file has lines such as 10s 50ms.",
+    "Changes of the one-way delay: times and new values, for packets whose last bit leaves at or \
+     after the time. When the delay falls, packets keep their order unless reorder is true. A file \
+     has lines such as 10s 50ms.",
 );
 
 pub(super) const LOSS_STEPS: KeyInfo = key(
     "loss_steps",
     "a list such as [{ at = \"10s\", loss = \"2%\" }], or a file's name",
     Otherwise("none"),
-    "When the loss changes, and to what, for packets whose last bit leaves from then on; on a path or link for the forward direction only, as \
-     loss. A file has lines such as 10s 2%.",
+    "Changes of the loss: times and new values, for packets whose last bit leaves at or after the \
+     time. On a path or link they hold for the forward direction only, like loss. A file has lines \
+     such as 10s 2%.",
 );
 
 pub(super) const QUEUE_STEPS: KeyInfo = key(
     "queue_steps",
     "a list such as [{ at = \"10s\", queue = \"20p\" }], or a file's name",
     Otherwise("none"),
-    "When the queue's limit changes, and to what, for packets that arrive from then on; what waits already stays. With drop-tail only. A \
-     file has lines such as 10s 20p.",
+    "Changes of the queue's limit: times and new values, for packets that arrive at or after the \
+     time. Packets in the queue stay there. With drop-tail only. A file has lines such as 10s \
+     20p.",
 );
 
 pub(super) const REPEAT: KeyInfo = key(
     "repeat",
     DURATION,
     Otherwise("they do not"),
-    "After how long all that has steps in this table begins anew, again and again; later than the last step.",
+    "The period after which all steps of this table start again; longer than the time of the last step.",
 );
 
 /// One of the `rate_steps`.
@@ -50,7 +54,8 @@ pub const RATE_STEP: TableInfo = TableInfo {
     later: &[],
 };
 
-const AT: KeyInfo = key("at", DURATION, Required, "When: from the start of the run, or of each repetition.");
+const AT: KeyInfo =
+    key("at", DURATION, Required, "The time of the step, from the start of the run or of each period.");
 
 /// One of the `delay_steps`.
 pub const DELAY_STEP: TableInfo = TableInfo {

@@ -69,7 +69,7 @@ fn a_file_of_steps_is_the_list_of_its_lines() {
             "10s 100ms\n10s 50ms\n",
             ", line 2 = \"10s\": is not later than the step before it: list them in order",
         ),
-        ("10s\n", ", line 1 = \"10s\": expected when and what, such as 10s 50ms"),
+        ("10s\n", ", line 1 = \"10s\": expected a time and a value, such as 10s 50ms"),
         ("10s 5\n", ", line 1 = \"5\": duration has no unit: write ns, us, µs, ms, s or min"),
         ("0s 5ms\n", ", line 1 = \"0s\": must be from 1ns to 1000000s"),
         ("# nothing\n", " = \"delays\": a file has 1 to 100000 steps"),

@@ -36,7 +36,7 @@ fn each_protocol_has_options_of_its_own() {
         ),
         (
             "retransmission_policy = \"same\"",
-            "transport.retransmission_policy: mptcp, which is what holds if protocol is not given, has no such key; \
+            "transport.retransmission_policy: mptcp, the default protocol, has no such key; \
              protocol = \"cmt-sctp\" has it",
         ),
         (

@@ -38,8 +38,8 @@ fn own(options: &mut TransportOptions) -> &mut CmtSctpOptions {
 impl ProtocolOptions for CmtSctpOptions {
     const INFO: ProtocolInfo = ProtocolInfo {
         name: "[transport] protocol = \"cmt-sctp\"",
-        doc: "How the endpoints behave: SCTP with concurrent multipath transfer. Timers and thresholds are those of RFC 9260 \
-              unless it says otherwise.",
+        doc: "The endpoints: SCTP with concurrent multipath transfer. Timers and thresholds follow \
+            RFC 9260 unless a key says otherwise.",
         options: &[
             common::PROTOCOL,
             common::CONGESTION_CONTROL,
@@ -64,28 +64,29 @@ impl ProtocolOptions for CmtSctpOptions {
             option(
                 "delayed_ack_for_cmt",
                 Boolean(true),
-                "Whether data that arrives out of order is acknowledged as lazily as other data, instead of at \
-                 once: reordering is normal over several paths.",
+                "True: the acknowledgement of data out of order may be delayed, too. False: it is \
+                 sent at once. Reordering is normal over several paths.",
                 |options| OptionField::Truth(&mut own(options).delayed_ack_for_cmt),
             ),
             option(
                 "receive_window_accounting",
                 Text("buffer"),
-                "The data that counts in the receiver's window: outstanding data and data buffered out of order (RFC 9260), or \
-                 outstanding data only (Eq. 1 of the DAPS paper).",
+                "The data that counts in the receiver's window: outstanding data and data buffered \
+                 out of order (RFC 9260), or outstanding data only (Eq. 1 of the DAPS paper).",
                 |options| OptionField::Word(&mut own(options).receive_window_accounting),
             ),
             option(
                 "retransmission_policy",
                 Text("cwnd"),
-                "Which path carries a retransmission: the original one, the one with the largest threshold, \
-                 the largest window, the lowest loss rate, or whichever can send first.",
+                "The path of a retransmission: the original one, the one with the largest \
+                 slow-start threshold, the largest window or the lowest loss rate, or the first \
+                 one that can send.",
                 |options| OptionField::Word(&mut own(options).retransmission_policy),
             ),
             option(
                 "fast_retransmit_threshold",
                 Integer(3),
-                "After how many missing reports a packet is retransmitted.",
+                "The number of missing reports after which a packet is retransmitted.",
                 |options| OptionField::Count(&mut own(options).fast_retransmit_threshold, 1..=MAX_EVERY),
             ),
             option(

@@ -110,23 +110,25 @@ pub(super) const INITIAL_WINDOW: TransportOption = option(
 pub(super) const RECEIVE_BUFFER: TransportOption = option(
     "receive_buffer",
     Text("500kB"),
-    "The receiver's buffer, in payload bytes; at least one packet. A small buffer blocks the \
-             fast path.",
+    "The receiver's buffer, in payload bytes; at least one packet. A small buffer blocks the fast \
+     path.",
     |options| OptionField::Bytes(&mut options.receive_buffer, u64::from(options.packet)..=MAX_BYTES),
 );
 
 pub(super) const SEND_BUFFER: TransportOption = option(
     "send_buffer",
     Text("unlimited"),
-    "How much the application may have written that is not acknowledged; at least one packet. Payload, except with the profile \
-     \"linux\": there it is memory, which packets take more of, of the connection and as much again of each subflow.",
+    "The limit of written data that is not acknowledged; at least one packet. It counts payload. \
+     With the profile \"linux\" it counts memory, and packets take more memory than payload: the \
+     connection has this limit, and each subflow has it once more.",
     |options| OptionField::BytesOrUnlimited(&mut options.send_buffer, u64::from(options.packet)..=MAX_BYTES),
 );
 
 pub(super) const PACKET: TransportOption = option(
     "packet",
     Text("1500B"),
-    "The largest packet on the wire, headers included: at least one byte of payload beside them, also in a flow of TCP.",
+    "The largest packet on the wire, headers included: at least one byte of payload beside them, \
+     also in a flow of TCP.",
     |options| {
         let headers = options.overhead().of_data().max(Overhead::TCP.of_data());
         OptionField::Packet(&mut options.packet, u64::from(headers) + 1..=u64::from(u16::MAX))
@@ -159,14 +161,15 @@ pub(super) const INITIAL_SSTHRESH: TransportOption = option(
 pub(super) const GROW_IN_RECOVERY: TransportOption = option(
     "grow_in_recovery",
     Boolean(false),
-    "True: a window grows during loss recovery, as ns-2's does; RFC 9260 section 7.2.1 and RFC 6675 forbid it.",
+    "True: a window grows during loss recovery, as ns-2's does; RFC 9260 section 7.2.1 and RFC \
+     6675 forbid it.",
     |options| OptionField::Truth(&mut options.grow_in_recovery),
 );
 
 pub(super) const MAX_BURST: TransportOption = option(
     "max_burst",
     Integer(0),
-    "Largest number of packets that one event may send on a path; 0 = no limit.",
+    "The largest number of packets that one event may send on a path; 0 = no limit.",
     |options| OptionField::Limit(&mut options.max_burst),
 );
 
@@ -192,14 +195,14 @@ pub(super) const RTO_MAX: TransportOption =
 pub(super) const PATH_MAX_RETRANSMISSIONS: TransportOption = option(
     "path_max_retransmissions",
     Integer(5),
-    "Consecutive timeouts beyond which a path has failed.",
+    "The path has failed after more consecutive timeouts than this.",
     |options| OptionField::Count(&mut options.path_max_retransmissions, 0..=MAX_COUNT),
 );
 
 pub(super) const ASSOCIATION_MAX_RETRANSMISSIONS: TransportOption = option(
     "association_max_retransmissions",
     Integer(10),
-    "Consecutive timeouts over all paths beyond which the association has failed.",
+    "The association has failed after more consecutive timeouts over all paths than this.",
     |options| OptionField::Count(&mut options.association_max_retransmissions, 0..=MAX_COUNT),
 );
 

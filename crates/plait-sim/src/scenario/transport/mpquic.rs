@@ -39,8 +39,8 @@ fn own(options: &mut TransportOptions) -> &mut MpquicOptions {
 impl ProtocolOptions for MpquicOptions {
     const INFO: ProtocolInfo = ProtocolInfo {
         name: "[transport] protocol = \"mpquic\"",
-        doc: "How the endpoints behave: Multipath QUIC (draft-ietf-quic-multipath-21), one stream over several paths. Losses and probe \
-              timeouts are those of RFC 9002.",
+        doc: "The endpoints: Multipath QUIC (draft-ietf-quic-multipath-21), one stream over \
+            several paths. Losses and probe timeouts are those of RFC 9002.",
         options: &[
             common::PROTOCOL,
             common::CONGESTION_CONTROL,
@@ -57,15 +57,17 @@ impl ProtocolOptions for MpquicOptions {
             common::RTO_INITIAL.of(Text("1s"), "The probe timeout before the first round-trip sample."),
             common::RTO_MAX.of(
                 Text("60s"),
-                "The longest probe timeout that backing off leads to; a measured round trip is always waited for.",
+                "The longest probe timeout after backoff; it is never shorter than a measured round trip.",
             ),
             common::PATH_MAX_RETRANSMISSIONS.of(
                 Integer(2),
-                "Consecutive probe timeouts beyond which a path takes nothing new while another one works.",
+                "After more consecutive probe timeouts than this, a path takes no new data while \
+                 another path works.",
             ),
             common::ASSOCIATION_MAX_RETRANSMISSIONS,
             TransportOption {
-                doc: "True: one probe timeout is enough for that, if its probes are not answered within a round trip.",
+                doc: "True: a path takes no new data after one probe timeout whose probes are not \
+                    answered within a round trip.",
                 ..common::POTENTIALLY_FAILED
             },
             option(
@@ -77,8 +79,8 @@ impl ProtocolOptions for MpquicOptions {
             option(
                 "handshake",
                 Boolean(true),
-                "Whether the connection is opened by a handshake, and then its other paths by validating them. Otherwise all are \
-                 open from the start, and unmeasured.",
+                "True: a handshake opens the connection, and then validation opens its other \
+                 paths. False: all paths are open from the start, without a measured round trip.",
                 |options| OptionField::Truth(&mut own(options).handshake),
             ),
             option("initial_path", Otherwise("the first path"), "The path of the handshake.", |options| {
@@ -87,14 +89,16 @@ impl ProtocolOptions for MpquicOptions {
             option(
                 "ecn",
                 Boolean(false),
-                "True: a queue's discipline may mark packets instead of dropping them (RFC 9000 section 13.4).",
+                "True: a queue's discipline may mark packets instead of dropping them (RFC 9000 \
+                 section 13.4).",
                 |options| OptionField::Truth(&mut own(options).ecn),
             ),
             option(
                 "pacing",
                 Boolean(false),
-                "Whether packets leave evenly, at 5/4 of a window per round trip, with bursts of an initial window after pauses \
-                 (RFC 9002 section 7.7). BBR always paces, by its own rate.",
+                "Whether packets leave evenly, at 5/4 of a window per round trip, with bursts of \
+                 an initial window after pauses (RFC 9002 section 7.7). BBR always paces, by its \
+                 own rate.",
                 |options| OptionField::Truth(&mut own(options).pacing),
             ),
         ],

@@ -73,20 +73,23 @@ fn own(options: &mut TransportOptions) -> &mut MptcpOptions {
 impl ProtocolOptions for MptcpOptions {
     const INFO: ProtocolInfo = ProtocolInfo {
         name: "[transport] protocol = \"mptcp\" or \"tcp\"",
-        doc: "How the endpoints behave: MPTCP, which is what a scenario without [transport] has, or TCP over the scenario's only \
-              path; as Linux does it, unless profile says otherwise. Defaults are those of profile \"linux\".",
+        doc: "The endpoints: MPTCP, the default of a scenario without [transport], or TCP over the \
+            scenario's only path. They behave like Linux, unless profile says otherwise. The \
+            defaults are for profile \"linux\".",
         options: &[
             common::PROTOCOL,
             option(
                 "profile",
                 Text("linux"),
-                "Whose TCP it is: that of Linux 6.12, or that of the RFCs. With linux, newreno and cubic are Linux' own, hystart \
-                 means that of its CUBIC, windows count packets and shrink in proportion (PRR), losses are found by RACK, the \
-                 first acknowledgements of a subflow are not delayed, data that waits behind a gap takes room in the receiver's \
-                 window twice, packets may span writes, the variation of the round trip in the timeout is \
-                 rto_min at least, further subflows are opened after the first acknowledged data and carry data once \
-                 confirmed. With standard, other keys have other defaults: congestion_control \"newreno\", receive_buffer \"500kB\", \
-                 hystart false, ack_every 1, ack_delay \"200ms\", rto_min \"1s\", rto_max \"60s\".",
+                "The TCP of Linux 6.12, or the TCP of the RFCs. With linux, newreno and cubic are \
+                 Linux' own, hystart is the one of its CUBIC, windows count packets and shrink in \
+                 proportion (PRR), losses are found by RACK, the first acknowledgements of a \
+                 subflow are not delayed, data that waits behind a gap takes room in the \
+                 receiver's window twice, packets may span writes, the variation of the round trip \
+                 in the timeout is rto_min at least, further subflows are opened after the first \
+                 acknowledged data and carry data once confirmed. With standard, other keys have \
+                 other defaults: congestion_control \"newreno\", receive_buffer \"500kB\", hystart \
+                 false, ack_every 1, ack_delay \"200ms\", rto_min \"1s\", rto_max \"60s\".",
                 |options| OptionField::Word(&mut own(options).profile),
             ),
             common::CONGESTION_CONTROL.linux(Text("cubic")),
@@ -115,8 +118,8 @@ impl ProtocolOptions for MptcpOptions {
             option(
                 "handshake",
                 Boolean(true),
-                "Whether subflows are opened by handshakes: the first one, then the others. Otherwise all are open from the \
-                 start, and unmeasured.",
+                "True: handshakes open the subflows, the first one before the others. False: all \
+                 are open from the start, without a measured round trip.",
                 |options| OptionField::Truth(&mut own(options).handshake),
             ),
             option(

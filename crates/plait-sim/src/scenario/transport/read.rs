@@ -123,11 +123,7 @@ fn check_keys(item: &Item<'_>, protocol: Protocol) -> Result<(), ScenarioError> 
         if others.is_empty() || protocol.table().later.contains(&key.as_str()) {
             continue;
         }
-        let unsaid = if table.contains_key("protocol") {
-            ""
-        } else {
-            ", which is what holds if protocol is not given,"
-        };
+        let unsaid = if table.contains_key("protocol") { "" } else { ", the default protocol," };
         let reason = format!(
             "{}{unsaid} has no such key; protocol = {} has it",
             protocol.name(),
