@@ -28,6 +28,10 @@
 //! 5. *Last copies.* After the last byte was assigned, a copy delays no new data. Then any
 //!    difference suffices, and a path copies the oldest segment in flight elsewhere even if the
 //!    prediction sees no gain.
+//! 6. *First copies.* While data waits for the receiver's window, each path that has sent nothing
+//!    copies the oldest segment in flight. Linux' receiver computes the window with the least
+//!    favourable ratio of payload to memory of all subflows. A subflow without packets has the
+//!    default ratio of one half, so an unused path makes the window smaller.
 //!
 //! # Readings
 //! * An original counts as lost if its acknowledgement is a quarter of a round trip and four
@@ -98,6 +102,7 @@ struct Switches {
     limits: bool,
     copies: bool,
     last_copies: bool,
+    first_copies: bool,
 }
 
 impl Plait {
@@ -140,6 +145,12 @@ impl Plait {
                 default: Value::Boolean(true),
                 domain: Domain::Boolean,
             },
+            ParameterInfo {
+                name: "first_copies",
+                doc: "With copies: while data waits for the receiver's window, each path that has sent nothing sends a copy.",
+                default: Value::Boolean(true),
+                domain: Domain::Boolean,
+            },
         ],
     };
 
@@ -150,6 +161,7 @@ impl Plait {
             limits: parameters.boolean("limits"),
             copies: parameters.boolean("copies"),
             last_copies: parameters.boolean("last_copies"),
+            first_copies: parameters.boolean("first_copies"),
         };
         Self {
             switches,

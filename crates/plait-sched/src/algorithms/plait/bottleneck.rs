@@ -103,6 +103,11 @@ impl Bottleneck {
         }
     }
 
+    /// True if nothing was sent on the path since it came up.
+    pub(super) const fn is_unused(&self) -> bool {
+        self.free == 0
+    }
+
     /// True if the spacing is known, by a train or by the controller's pacing.
     pub(super) fn is_measured(&self, path: &Path) -> bool {
         self.spacing.get().is_some() || path.pacing_rate.is_some()

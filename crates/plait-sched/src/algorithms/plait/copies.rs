@@ -1,4 +1,4 @@
-//! Rules 4 and 5: copies on idle paths.
+//! Rules 4 to 6: copies on idle paths.
 
 use super::flight::Sent;
 use super::{Plait, room_now, signed};
@@ -28,7 +28,8 @@ impl Plait {
                 let late = |sent: &Sent| useful < self.arrival_of(sent, paths);
                 (found, self.cursors[path.id.index()]) = self.flight.late(from, path.id, late);
             }
-            found = found.or(fresh.filter(|_| last));
+            let first = self.switches.first_copies && connection.unassigned > 0;
+            found = found.or(fresh.filter(|_| last || first && self.bottleneck(path).is_unused()));
             if let Some(segment) = found
                 && best.is_none_or(|(other, ..)| arrival < other)
             {

@@ -208,6 +208,32 @@ fn after_the_last_byte_a_path_copies_without_a_predicted_gain() {
     assert_eq!(copies(&["last_copies"]), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
 }
 
+/// The slow path has sent nothing. A copy there would arrive long after the original.
+#[test]
+fn an_unused_path_copies_once_while_data_waits_for_the_window() {
+    let copies = |off: &[&'static str], unassigned: u64| {
+        let mut plait = plait(off);
+        let mut paths = [path(0, 20, 10), path(1, 200, 10)];
+        let mut connection = Connection { unassigned, ..Connection::default() };
+        plait.decide(at(1), &connection, &paths);
+        paths[0].in_flight = 1;
+        plait.on_event(&sent(0, 0), &connection, &paths);
+        let mut carried = PathSet::EMPTY;
+        carried.insert(PathId(0));
+        connection.oldest_unacked = Some(Outstanding::new(0, PathId(0), carried));
+        paths[1].uncarried = Some(0);
+        let first = plait.decide(at(2), &connection, &paths);
+        paths[1].in_flight = 1;
+        plait.on_event(&sent(1, 0), &connection, &paths);
+        paths[1].uncarried = Some(1);
+        (first, plait.decide(at(3), &connection, &paths))
+    };
+    let copy = Decision::Reinject { path: PathId(1), segment: 0 };
+    assert_eq!(copies(&[], 5), (copy, Decision::WAIT));
+    assert_eq!(copies(&[], 0), (Decision::WAIT, Decision::WAIT), "nothing waits");
+    assert_eq!(copies(&["first_copies"], 5), (Decision::WAIT, Decision::WAIT));
+}
+
 /// Segment 0 is due at 120 ms. Its acknowledgement is late after 150 more.
 #[test]
 fn a_late_acknowledgement_means_a_loss() {
