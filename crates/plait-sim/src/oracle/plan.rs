@@ -6,8 +6,9 @@ use plait_sched::{Path, PathId, PathState, Scheduler, Time};
 use serde_json::{Value, json};
 use std::fmt;
 
-/// The most segments that a step sends by one decision.
-const MOST_AT_ONCE: u64 = 64;
+/// The most segments that a step keeps in a path's queue. Endless data would fill it, and a run
+/// with long queues takes minutes.
+const MOST_QUEUED: u32 = 256;
 
 /// A scheduler that decides for all segments, and steps that replace its decisions for some.
 #[derive(Clone, PartialEq, Debug)]
@@ -97,7 +98,8 @@ impl Step {
             Action::Copy(path) => json!({ "copy_on": path.0 }),
             Action::Limit(path, in_flight) => json!({ "limit": path.0, "in_flight": in_flight }),
         };
-        json!({ "first_segment": self.first, "end_segment": self.end, "action": action })
+        let end = (self.end < u64::MAX).then_some(self.end);
+        json!({ "first_segment": self.first, "end_segment": end, "action": action })
     }
 }
 
@@ -118,7 +120,7 @@ pub struct Planned<'a> {
     limits: Vec<bool>,
     /// Copies to be sent.
     copies: Vec<(PathId, u64)>,
-    /// What the search learns from a run.
+    /// Facts for the search.
     pub(super) seen: Seen,
 }
 
@@ -185,7 +187,12 @@ impl<'a> Planned<'a> {
                     return Err(self.current);
                 }
                 Action::Send { path, .. } if next >= self.sent && takes(paths, path) => {
-                    let segments = step.sends(next).min(connection.unassigned).min(MOST_AT_ONCE);
+                    let segments = step.sends(next).min(connection.unassigned);
+                    let room = MOST_QUEUED.saturating_sub(paths[path.index()].queued);
+                    if segments > 0 && room == 0 {
+                        return Ok(Decision::WAIT);
+                    }
+                    let segments = segments.min(u64::from(room));
                     if segments > 0 {
                         self.sent = next + segments;
                         return Ok(Decision::Assign { path, segments: segments as u32 });

@@ -3,7 +3,7 @@
 //! optimum.
 
 use crate::bound::plain;
-use crate::bound::toys::{PAYLOAD, least_delays, least_mean, network};
+use crate::bound::toys::{self, PAYLOAD, least_delays, least_mean, network};
 use crate::common;
 use plait_sched::{Duration, PathId, SCHEDULERS};
 use plait_sim::bound::{Bound, bounds};
@@ -158,7 +158,7 @@ fn no_schedule_is_worse_than_a_scheduler_or_beats_a_bound() {
 #[test]
 fn blocks_come_near_the_exact_optimum() {
     // More than the fast path carries.
-    let instances: [(&[(u64, u64)], (u64, u64)); 5] = [
+    let instances: [(&[toys::Path], (u64, u64)); 5] = [
         (&[(1, 3), (1, 9)], (2, 3)),
         (&[(2, 4), (1, 12)], (1, 1)),
         (&[(1, 2), (3, 5)], (4, 5)),

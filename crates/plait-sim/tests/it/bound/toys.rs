@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 pub(crate) const PAYLOAD: u64 = 1428;
 
 /// The serialization time of a packet, and the delay after it.
-type Path = (u64, u64);
+pub(crate) type Path = (u64, u64);
 
 /// Paths without losses, whose acknowledgements take `back` in all.
 pub(crate) fn network(paths: &[Path], back: u64) -> String {
