@@ -559,6 +559,23 @@ def run(
     capture cannot be written.
     """
 
+def oracle_search(
+    job: Job,
+    *,
+    seconds: float,
+    evaluations: int | None = None,
+    threads: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> tuple[Run, str]:
+    """Search the best schedule of the job's scenario.
+
+    Return its run with the job's records, and JSON: `value`, `runs`, `best_scheduler`,
+    `best_scheduler_value` and `plan`.
+
+    Raises ScenarioError if the workload is not bulk data, a file or blocks at a constant rate, and
+    RunError if no scheduler's run has a value.
+    """
+
 def observed(job: Job, folder: str | PathLike[str]) -> Run:
     """Read the files that `job`'s run over real hosts left in `folder`: captures, counters, logs.
 

@@ -24,10 +24,10 @@ ADDITIONS = {
     "a congestion controller": (r"\b(balia|Balia)\b", r"$^"),
     "a queue discipline": (r"\b(fq_codel|FqCodel)\b", r"python/"),
     # It is the default, competing flows reuse it, and a template of `plait init` names it. It also
-    # has bounds, which an application need not have.
+    # has bounds and an oracle, which an application need not have.
     "an application": (
         r'\bBulk\b|\bmod bulk\b|"bulk"',
-        r"plait-quic|/bound/|simulation/flow\.rs|scenarios/(start|scenario)\.py",
+        r"plait-quic|/(bound|oracle)/|simulation/flow\.rs|scenarios/(start|scenario)\.py",
     ),
     # Beside the code that computes or uses them, and the stub, whose facts are generated.
     "a fact": (r"\bpacing_rate\b", r"plait-transport|/(algorithms|conformance)/|_core\.pyi"),

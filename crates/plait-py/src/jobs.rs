@@ -131,6 +131,10 @@ impl Job {
         &self.parsed.scenario
     }
 
+    pub(crate) const fn options(&self) -> &RecordOptions {
+        &self.options
+    }
+
     /// Makes the run of a scheduler that is not written in Python.
     fn make(&self, encapsulation: Encapsulation<'_>, control: &mut dyn FnMut(f64) -> Control) -> Outcome {
         let Some(foreign) = &self.foreign else {

@@ -12,6 +12,7 @@ mod foreign;
 mod jobs;
 #[cfg(target_os = "linux")]
 mod link;
+mod oracle;
 mod pool;
 mod recordings;
 mod run;
@@ -66,6 +67,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     scheduler::register(module)?;
     tables::register(module)?;
     jobs::register(module)?;
+    oracle::register(module)?;
     pool::register(module)?;
     foreign::register(module)?;
     #[cfg(target_os = "linux")]

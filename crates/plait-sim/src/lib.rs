@@ -5,6 +5,7 @@
 //! - [`simulation`]: one run;
 //! - [`link`]: one direction of a wire, which computes a packet's fate when the packet enters;
 //!   [`capacity`]: the capacity of paths; [`bound`]: bounds of a run's metrics;
+//!   [`oracle`]: a search for the best schedule;
 //! - [`application`]: the traffic that is written into a connection, and its reaction to
 //!   deliveries;
 //! - [`agenda`]: the event queue; [`random`]: one stream of random numbers per component;
@@ -47,6 +48,7 @@ pub mod error;
 pub mod format;
 pub mod link;
 pub mod logarithm;
+pub mod oracle;
 pub mod random;
 pub mod recorder;
 pub mod result;

@@ -40,6 +40,7 @@ COMMANDS = {
     "bound": Place(
         "bound:bound", "Print bounds of FILE's metrics that no scheduler beats, the tightest one first."
     ),
+    "oracle": Place("oracle:oracle", "Search the best schedule of FILE with knowledge of the future."),
     "model": Place("model:model", "Closed formulas: blocking, buffer, asymmetry."),
     "sweep": Place("sweep:sweep", "Make the missing runs of PLAN's dataset."),
     "analyze": Place("analyze:analyze_command", "Compare the schedulers of a sweep's DATASET."),

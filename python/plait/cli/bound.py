@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,7 @@ def bound(file: Path, changes: tuple[str, ...], as_json: bool) -> None:
             "no bound: no data is written, or the workload is random (requests, or on and off times) or a trace"
         )
         return
-    rows = [[one.name, *_value(one), one.note] for one in bounds]
+    rows = [[one.name, *bound_value(one), one.note] for one in bounds]
     out = console()
     out.print(
         table(Content(["bound", "metric", "value", "meaning"], rows, words=(0, 1, 3)), out.width, style=RULED)
@@ -63,17 +63,22 @@ def _change(text: str) -> tuple[str, Any]:
         return key, value
 
 
-def _value(one: Bound) -> tuple[str, str]:
+def bound_value(one: Bound) -> tuple[str, str]:
     """Return the metric and its value, with a unit for people. Only a valid bound has a sign.
 
     A printed bound holds too: it is rounded up if it is an upper bound, and down otherwise.
     """
     upper = one.metric == "goodput_bps"
     sign = ("≤ " if upper else "≥ ") if one.valid else ""
-    rounding = ROUND_CEILING if upper else ROUND_FLOOR
+    name, text = metric_text(one.metric, one.value, ROUND_CEILING if upper else ROUND_FLOOR)
+    return name, sign + text
+
+
+def metric_text(metric: str, value: float, rounding: str = ROUND_HALF_EVEN) -> tuple[str, str]:
+    """Return the name of a bounded metric and a value of four digits, with a unit for people."""
     name, factor, unit = {
         "goodput_bps": ("goodput", 1e-6, "Mbit/s"),
         "completion_time_s": ("completion time", 1.0, "s"),
-    }.get(one.metric, ("mean block delay", 1.0, "ms"))
-    rounded = Context(prec=4, rounding=rounding).create_decimal_from_float(one.value * factor)
-    return name, f"{sign}{rounded:f} {unit}"
+    }.get(metric, ("mean block delay", 1.0, "ms"))
+    rounded = Context(prec=4, rounding=rounding).create_decimal_from_float(value * factor)
+    return name, f"{rounded:f} {unit}"

@@ -8,5 +8,6 @@ mod common;
 mod determinism;
 mod golden;
 mod interrupt;
+mod oracle;
 mod random;
 mod scenarios;

@@ -3,8 +3,8 @@
 //! `PLAIT_CASES=25000 cargo test --release -p plait-sim --test it bound::no_run -- --nocapture` runs
 //! 200,000 cases, of eight kinds; `PLAIT_SEED` draws others.
 
-mod plain;
-mod toys;
+pub(crate) mod plain;
+pub(crate) mod toys;
 
 use crate::common;
 use crate::random::{linux, strategy};

@@ -48,7 +48,7 @@ fn workload() -> impl Strategy<Value = (f64, u64, u8)> {
 }
 
 /// A scenario of some seconds, with any scheduler.
-pub(super) fn scenario() -> impl Strategy<Value = String> {
+pub(crate) fn scenario() -> impl Strategy<Value = String> {
     let scheduler = prop::sample::select(SCHEDULERS).prop_map(|info| info.name);
     let paths = prop::collection::vec(path(), 1..=4);
     let warmup = prop_oneof![2 => Just(0), 1 => 10_u64..500];

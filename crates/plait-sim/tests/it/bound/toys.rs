@@ -6,13 +6,13 @@ use plait_sim::bound::{Bound, bounds};
 use std::collections::BTreeMap;
 
 /// Payload of a full packet of MPTCP.
-const PAYLOAD: u64 = 1428;
+pub(crate) const PAYLOAD: u64 = 1428;
 
 /// The serialization time of a packet, and the delay after it.
-type Path = (u64, u64);
+pub(crate) type Path = (u64, u64);
 
 /// Paths without losses, whose acknowledgements take `back` in all.
-fn network(paths: &[Path], back: u64) -> String {
+pub(crate) fn network(paths: &[Path], back: u64) -> String {
     let path = |&(packet, delay): &Path| {
         let rate = 12_000 / packet;
         format!(
@@ -37,7 +37,7 @@ fn value(bounds: &[Bound], name: &str) -> Option<f64> {
 /// On each path an optimal schedule sends in the order of the stream, and never waits: packets in
 /// another order can change places, and a packet can leave earlier, without later deliveries. So a
 /// schedule is a path per packet. A state is when each path is free, and the last arrival so far.
-fn least_delays(paths: &[Path], (interval, packets): (u64, u64), blocks: u64) -> Vec<u64> {
+pub(crate) fn least_delays(paths: &[Path], (interval, packets): (u64, u64), blocks: u64) -> Vec<u64> {
     let mut states: BTreeMap<(Vec<u64>, u64), u64> = BTreeMap::new();
     states.insert((vec![0; paths.len()], 0), 0);
     let mut least = Vec::new();
@@ -81,7 +81,7 @@ fn without_worse(states: BTreeMap<(Vec<u64>, u64), u64>) -> BTreeMap<(Vec<u64>, 
 }
 
 /// The least mean delay of the first `from` blocks or more.
-fn least_mean(sums: &[u64], from: usize) -> f64 {
+pub(crate) fn least_mean(sums: &[u64], from: usize) -> f64 {
     let means = sums.iter().enumerate().skip(from - 1).map(|(last, &sum)| sum as f64 / (last + 1) as f64);
     means.fold(f64::INFINITY, f64::min)
 }
