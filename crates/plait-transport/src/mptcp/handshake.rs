@@ -11,18 +11,29 @@ use super::wheel;
 use crate::observer::Observer;
 use crate::packet::tcp::Packet;
 use crate::protocol::Side;
-use plait_sched::{PathId, Scheduler, Time};
+use plait_sched::{Duration, PathId, Scheduler, Time};
 
 impl<S: Scheduler> Sender<S> {
     /// Sends the SYN of a subflow, or the packet that authenticates the subflow.
     fn open(&mut self, now: Time, index: usize, first: bool, confirming: bool) {
-        let retry = now.saturating_add(self.core.paths[index].rtt.rto());
+        let rtt = &self.core.paths[index].rtt;
         let by_wheel = self.config.rules.losses == Losses::ByTime;
+        let period = match rtt.smoothed() {
+            smoothed if self.repeats_confirmation(confirming) && smoothed > Duration::ZERO => smoothed * 2,
+            _ => rtt.rto(),
+        };
+        let retry = now.saturating_add(period);
         let retry = if by_wheel { wheel::runs_out(now, retry) } else { retry };
         self.core.paths[index].recovery.phase = Phase::Opening { sent_at: now, first, retry, confirming };
         let timestamp = self.config.clock.at_sender(now);
         let packet = if confirming { Packet::Confirm { timestamp } } else { Packet::Syn { timestamp } };
         self.control.push_back((PathId(index as u8), packet));
+    }
+
+    /// True if a packet that authenticates a subflow is repeated after two round trips, without a
+    /// longer period each time (`schedule_3rdack_retransmission` in net/mptcp/options.c).
+    fn repeats_confirmation(&self, confirming: bool) -> bool {
+        confirming && self.config.rules.losses == Losses::ByTime
     }
 
     /// Records that the peer's SYN on a subflow was answered.
@@ -88,9 +99,11 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn retry_open(&mut self, now: Time, index: usize) {
         let Phase::Opening { retry, confirming, .. } = self.core.paths[index].recovery.phase else { return };
         if retry <= now {
-            self.core.counters.timeouts += 1;
-            self.core.paths[index].rtt.back_off();
-            self.core.paths[index].silence += 1;
+            if !self.repeats_confirmation(confirming) {
+                self.core.counters.timeouts += 1;
+                self.core.paths[index].rtt.back_off();
+                self.core.paths[index].silence += 1;
+            }
             self.core.paths[index].recovery.ecn.agreed &= confirming;
             self.open(now, index, false, confirming);
         }

@@ -137,6 +137,29 @@ fn whatever_of_a_join_gets_lost_is_sent_again() {
 }
 
 #[test]
+fn linux_repeats_the_confirmation_of_a_join_every_two_round_trips() {
+    let times = Rc::new(RefCell::new(Vec::new()));
+    let mut pair = Pair::new(Config { handshake: true, ..linux() }, &[20, 30], in_turns());
+    let confirmed = Rc::clone(&times);
+    pair.script(move |judged| {
+        let confirms = matches!(judged.packet, Packet::Tcp(tcp::Packet::Confirm { .. }));
+        if judged.path == 1 && confirms {
+            confirmed.borrow_mut().push(judged.now.as_nanos() / 1_000_000);
+            return if confirmed.borrow().len() < 6 { Fate::Drop } else { Fate::Pass };
+        }
+        Fate::Pass
+    });
+    pair.send_file(100 * 1_452);
+    pair.run_until(at(9_000));
+    assert_eq!(pair.path(1).state, PathState::Active);
+    let times = times.take();
+    assert_eq!(times.len(), 6, "{times:?}");
+    // 60 ms, one tick, and the next bucket of the timer wheel, without a longer wait each time.
+    assert!(times.windows(2).all(|pair| (60..=62).contains(&(pair[1] - pair[0]))), "{times:?}");
+    assert_eq!(pair.sender.counters().timeouts, 0);
+}
+
+#[test]
 fn the_acknowledgement_of_a_join_moves_the_connection_on() {
     // The first subflow's own acknowledgements are lost from 230 ms on: only the join's fourth
     // packet reports its deliveries.
