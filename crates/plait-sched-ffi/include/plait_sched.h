@@ -353,6 +353,18 @@ typedef void (*plait_on_event)(void *state,
                                const struct plait_path *paths,
                                uint32_t count);
 
+// Decides as `decide` does, and writes the reason to `reason`, which has `capacity` bytes: one line
+// of UTF-8 and a zero. A path is written as `{0}`: its number in braces. An engine that records
+// decisions with their reasons calls this function instead of `decide`. May be NULL.
+typedef int32_t (*plait_decide_with_reason)(void *state,
+                                            uint64_t now,
+                                            const struct plait_connection *connection,
+                                            const struct plait_path *paths,
+                                            uint32_t count,
+                                            struct plait_decision *decision,
+                                            char *reason,
+                                            uint32_t capacity);
+
 // A scheduler of one's own. The rules are those of the built-in schedulers: no clock, no memory
 // beyond its own state, the same answers to the same calls.
 //
@@ -381,6 +393,8 @@ typedef struct plait_scheduler_class {
   plait_decide decide;
   // Receives events; may be NULL.
   plait_on_event on_event;
+  // Decides and gives the reason; may be NULL.
+  plait_decide_with_reason decide_with_reason;
 } plait_scheduler_class;
 
 // The extent of a check; 0 selects the default amounts.

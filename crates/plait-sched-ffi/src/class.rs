@@ -1,6 +1,8 @@
 //! A scheduler as a table of callbacks, and its use as a scheduler in Rust.
 
 use std::ffi::{CStr, CString, c_char, c_void};
+use std::fmt;
+use std::mem::{offset_of, zeroed};
 use std::ptr;
 use std::sync::{Arc, OnceLock};
 
@@ -68,6 +70,22 @@ pub type Decide = Option<
     ) -> i32,
 >;
 
+/// Decides as `decide` does, and writes the reason to `reason`, which has `capacity` bytes: one line
+/// of UTF-8 and a zero. A path is written as `{0}`: its number in braces. An engine that records
+/// decisions with their reasons calls this function instead of `decide`. May be NULL.
+pub type DecideWithReason = Option<
+    unsafe extern "C" fn(
+        state: *mut c_void,
+        now: u64,
+        connection: *const CConnection,
+        paths: *const CPath,
+        count: u32,
+        decision: *mut CDecision,
+        reason: *mut c_char,
+        capacity: u32,
+    ) -> i32,
+>;
+
 /// Receives an event, as plait_scheduler_on_event() does. May be NULL.
 pub type OnEvent = Option<
     unsafe extern "C" fn(
@@ -109,6 +127,8 @@ pub struct Class {
     pub decide: Decide,
     /// Receives events; may be NULL.
     pub on_event: OnEvent,
+    /// Decides and gives the reason; may be NULL.
+    pub decide_with_reason: DecideWithReason,
 }
 
 // SAFETY: nothing writes to the table. The author of the class owns the target of `context`, and
@@ -128,12 +148,20 @@ impl Class {
             return Err(Error::argument("the plait_scheduler_class is a null pointer"));
         }
         // SAFETY: not null, so by contract there is a size at least.
-        if (unsafe { from.cast::<u32>().read() } as usize) < size_of::<Self>() {
+        let size = unsafe { from.cast::<u32>().read() } as usize;
+        // The first version ended here.
+        if size < offset_of!(Self, decide_with_reason) {
             let wrong = "the size of a plait_scheduler_class is none that a version of this interface has";
             return Err(Error::size(wrong));
         }
-        // SAFETY: by contract the whole struct is there.
-        let class = unsafe { from.read() };
+        // SAFETY: integers and nullable pointers, so zeros are a value. By contract there are `size`
+        // bytes at `from`.
+        let class = unsafe {
+            let mut class: Self = zeroed();
+            let known = size.min(size_of::<Self>());
+            ptr::copy_nonoverlapping(from.cast::<u8>(), (&raw mut class).cast(), known);
+            class
+        };
         if class.name.is_null() || class.create.is_none() || class.decide.is_none() {
             return Err(Error::argument("a plait_scheduler_class needs name, create and decide"));
         }
@@ -251,6 +279,54 @@ impl Foreign {
         }
         paths.len().min(self.paths.len()) as u32
     }
+
+    /// Asks for a decision, and for its reason if the class gives reasons.
+    fn ask(
+        &mut self,
+        now: Time,
+        connection: &Connection,
+        paths: &[Path],
+        reason: Option<&mut dyn fmt::Write>,
+    ) -> Decision {
+        let Some(decide) = self.class.decide.filter(|_| self.fault.message().is_none()) else {
+            return Decision::WAIT;
+        };
+        let (state, now, count) = (self.state, now.as_nanos(), self.show(paths));
+        let (connection, mut decision) = (CConnection::of(connection), CDecision::DEFAULT);
+        let (connection, paths, decided) = (&raw const connection, self.paths.as_ptr(), &raw mut decision);
+        let mut text = [0_u8; 512];
+        let code = match self.class.decide_with_reason.filter(|_| reason.is_some()) {
+            None => {
+                // SAFETY: structs with their sizes, and the state that `create` made.
+                unsafe { decide(state, now, connection, paths, count, decided) }
+            }
+            Some(decide) => {
+                let (to, capacity) = (text.as_mut_ptr().cast(), text.len() as u32 - 1);
+                // SAFETY: as above, and `text` has more than `capacity` bytes.
+                unsafe { decide(state, now, connection, paths, count, decided, to, capacity) }
+            }
+        };
+        let said = CStr::from_bytes_until_nul(&text).unwrap_or_default().to_string_lossy();
+        let wrong = match decision.decision() {
+            _ if code != PLAIT_OK => format!("decide failed with error {code}"),
+            None => format!("decide answered {}, which is no decision", decision.kind),
+            Some(_) if said.contains(breaks_line) => {
+                format!("decide_with_reason: expected one line of text, got {said:?}")
+            }
+            Some(decided) => {
+                // A writer that fails keeps no reason; the decision is the same.
+                let _ = reason.map(|reason| reason.write_str(&said));
+                return decided;
+            }
+        };
+        self.fault.keep(format!("scheduler {}: {wrong}", self.class.name()));
+        Decision::WAIT
+    }
+}
+
+/// Whether a letter ends a line wherever it is printed.
+fn breaks_line(letter: char) -> bool {
+    letter.is_control() || matches!(letter, '\u{2028}' | '\u{2029}')
 }
 
 impl Drop for Foreign {
@@ -264,35 +340,17 @@ impl Drop for Foreign {
 
 impl Scheduler for Foreign {
     fn decide(&mut self, now: Time, connection: &Connection, paths: &[Path]) -> Decision {
-        let Some(decide) = self.class.decide.filter(|_| self.fault.message().is_none()) else {
-            return Decision::WAIT;
-        };
-        let count = self.show(paths);
-        let (connection, mut decision) = (CConnection::of(connection), CDecision::DEFAULT);
-        // SAFETY: structs with their sizes, and the state that `create` made.
-        let code = unsafe {
-            decide(
-                self.state,
-                now.as_nanos(),
-                &raw const connection,
-                self.paths.as_ptr(),
-                count,
-                &raw mut decision,
-            )
-        };
-        let decided = decision.decision().filter(|_| code == PLAIT_OK);
-        decided.unwrap_or_else(|| {
-            self.fault.keep(if code == PLAIT_OK {
-                format!(
-                    "scheduler {}: decide answered {}, which is no decision",
-                    self.class.name(),
-                    decision.kind
-                )
-            } else {
-                format!("scheduler {}: decide failed with error {code}", self.class.name())
-            });
-            Decision::WAIT
-        })
+        self.ask(now, connection, paths, None)
+    }
+
+    fn decide_with_reason(
+        &mut self,
+        now: Time,
+        connection: &Connection,
+        paths: &[Path],
+        reason: &mut dyn fmt::Write,
+    ) -> Decision {
+        self.ask(now, connection, paths, Some(reason))
     }
 
     fn on_event(&mut self, event: &Event, connection: &Connection, paths: &[Path]) {

@@ -89,6 +89,7 @@ pub const fn class_of<S: Exported>() -> Class {
         destroy: Some(destroy::<S>),
         decide: Some(decide::<S>),
         on_event: Some(on_event::<S>),
+        decide_with_reason: Some(decide_with_reason::<S>),
     }
 }
 
@@ -122,17 +123,26 @@ unsafe extern "C" fn create<S: Exported>(
         }
         Ok(())
     });
-    if code != PLAIT_OK && capacity > 0 {
-        // SAFETY: the thread's message ends in a zero.
-        let said = unsafe { CStr::from_ptr(crate::error::plait_error_message()) }.to_bytes();
-        let len = said.len().min(capacity as usize - 1);
-        // SAFETY: by contract there are this many bytes, and they do not belong to this library.
-        unsafe {
-            ptr::copy_nonoverlapping(said.as_ptr(), message.cast(), len);
-            message.add(len).write(0);
-        }
+    if code != PLAIT_OK {
+        // SAFETY: the thread's message ends in a zero. The rest by contract.
+        unsafe { put(CStr::from_ptr(crate::error::plait_error_message()).to_bytes(), message, capacity) };
     }
     code
+}
+
+/// Writes a text and a zero. A text that is too long loses its end.
+///
+/// # Safety
+/// There are `capacity` writable bytes at `to`, which do not belong to this library.
+unsafe fn put(text: &[u8], to: *mut c_char, capacity: u32) {
+    if capacity > 0 {
+        let len = text.len().min(capacity as usize - 1);
+        // SAFETY: by contract.
+        unsafe {
+            ptr::copy_nonoverlapping(text.as_ptr(), to.cast(), len);
+            to.add(len).write(0);
+        }
+    }
 }
 
 /// # Safety
@@ -155,15 +165,55 @@ unsafe extern "C" fn decide<S: Exported>(
     count: u32,
     decision: *mut CDecision,
 ) -> i32 {
+    // SAFETY: by contract.
+    guard(|| unsafe { ask::<S>(state, now, connection, (paths, count), decision, None) })
+}
+
+/// # Safety
+/// See [`crate::class::DecideWithReason`].
+unsafe extern "C" fn decide_with_reason<S: Exported>(
+    state: *mut c_void,
+    now: u64,
+    connection: *const CConnection,
+    paths: *const CPath,
+    count: u32,
+    decision: *mut CDecision,
+    reason: *mut c_char,
+    capacity: u32,
+) -> i32 {
     guard(|| {
-        // SAFETY: by contract; nothing else uses the state meanwhile.
-        let Instance { scheduler, paths: known } = unsafe { &mut *state.cast::<Instance<S>>() };
+        let mut text = String::new();
         // SAFETY: by contract.
-        let (connection, paths) = unsafe { (CConnection::read(connection)?, known.read(paths, count)?) };
-        let decided = scheduler.decide(Time::from_nanos(now), &connection, paths);
-        // SAFETY: by contract.
-        unsafe { sized::write(decision, CDecision::of(&decided), "the plait_decision is a null pointer") }
+        unsafe {
+            ask::<S>(state, now, connection, (paths, count), decision, Some(&mut text))?;
+            put(text.as_bytes(), reason, capacity);
+        }
+        Ok(())
     })
+}
+
+/// # Safety
+/// `state` came from [`create`] of the same scheduler. The pointers are null or point to structs
+/// that begin with their true size, and the path's pointer to `count` of them.
+unsafe fn ask<S: Exported>(
+    state: *mut c_void,
+    now: u64,
+    connection: *const CConnection,
+    (paths, count): (*const CPath, u32),
+    decision: *mut CDecision,
+    reason: Option<&mut String>,
+) -> crate::error::Result<()> {
+    // SAFETY: by contract; nothing else uses the state meanwhile.
+    let Instance { scheduler, paths: known } = unsafe { &mut *state.cast::<Instance<S>>() };
+    // SAFETY: by contract.
+    let (connection, paths) = unsafe { (CConnection::read(connection)?, known.read(paths, count)?) };
+    let now = Time::from_nanos(now);
+    let decided = match reason {
+        None => scheduler.decide(now, &connection, paths),
+        Some(reason) => scheduler.decide_with_reason(now, &connection, paths, reason),
+    };
+    // SAFETY: by contract.
+    unsafe { sized::write(decision, CDecision::of(&decided), "the plait_decision is a null pointer") }
 }
 
 /// # Safety

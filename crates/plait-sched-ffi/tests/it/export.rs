@@ -4,10 +4,17 @@
 #![allow(unsafe_code, reason = "it calls what a loader calls")]
 
 use plait_sched::conformance::{Options, Record, record};
-use plait_sched::{Builtin, Capabilities, Connection, Decision, Event, Path, PathId, Scheduler, Time};
-use plait_sched_ffi::export::Exported;
+use plait_sched::{
+    Builtin, Capabilities, Connection, Decision, Duration, Event, Path, PathId, Scheduler, Time,
+};
+use plait_sched_ffi::connection::CConnection;
+use plait_sched_ffi::decision::CDecision;
+use plait_sched_ffi::error::PLAIT_OK;
+use plait_sched_ffi::export::{Exported, class_of};
+use plait_sched_ffi::path::CPath;
 use plait_sched_ffi::{Class, Fault, Foreign, Given, export_schedulers};
-use std::ffi::CStr;
+use std::ffi::{CStr, c_char, c_void};
+use std::{fmt, mem};
 
 /// A built-in scheduler by name, to compare with.
 struct Named(Builtin);
@@ -15,6 +22,16 @@ struct Named(Builtin);
 impl Scheduler for Named {
     fn decide(&mut self, now: Time, connection: &Connection, paths: &[Path]) -> Decision {
         self.0.decide(now, connection, paths)
+    }
+
+    fn decide_with_reason(
+        &mut self,
+        now: Time,
+        connection: &Connection,
+        paths: &[Path],
+        reason: &mut dyn fmt::Write,
+    ) -> Decision {
+        self.0.decide_with_reason(now, connection, paths, reason)
     }
 
     fn on_event(&mut self, event: &Event, connection: &Connection, paths: &[Path]) {
@@ -82,6 +99,69 @@ fn a_scheduler_decides_the_same_on_both_sides_of_the_border() {
         assert!(calls(info.name, &mut direct) == calls(info.name, &mut through), "{}", info.name);
         assert_eq!(fault.message(), None);
     }
+}
+
+#[test]
+fn a_reason_is_the_same_on_both_sides_of_the_border() {
+    let connection = Connection { unassigned: 8, window_left: 100, ..Connection::default() };
+    let full = Path { srtt: Duration::from_millis(20), cwnd: 4, in_flight: 4, ..Path::new(PathId(0), 1448) };
+    let open = Path { srtt: Duration::from_millis(90), cwnd: 9, in_flight: 0, ..Path::new(PathId(1), 1448) };
+    let paths = [full, open];
+    let asked = |mut scheduler: Box<dyn Scheduler>| {
+        let mut reason = String::new();
+        let decision = scheduler.decide_with_reason(Time::from_nanos(1), &connection, &paths, &mut reason);
+        (decision, reason)
+    };
+    for name in ["ecf", "blest", "lowest-rtt"] {
+        let direct = asked(Box::new(Builtin::new(name, &[]).unwrap()));
+        let through = Foreign::new(class(0), &format!("name={name}"), Fault::default()).unwrap();
+        assert_eq!(asked(Box::new(through)), direct);
+        assert_eq!(direct.1.is_empty(), name == "lowest-rtt", "{}", direct.1);
+    }
+}
+
+/// Decides nothing, and gives a reason of two lines.
+unsafe extern "C" fn two_lines(
+    _state: *mut c_void,
+    _now: u64,
+    _connection: *const CConnection,
+    _paths: *const CPath,
+    _count: u32,
+    _decision: *mut CDecision,
+    reason: *mut c_char,
+    capacity: u32,
+) -> i32 {
+    let text = c"one\ntwo".to_bytes_with_nul();
+    assert!(text.len() <= capacity as usize);
+    // SAFETY: there are `capacity` bytes.
+    unsafe { text.as_ptr().copy_to(reason.cast(), text.len()) };
+    PLAIT_OK
+}
+
+#[test]
+fn a_reason_of_two_lines_is_a_fault_where_reasons_are_asked_for() {
+    let fault = Fault::default();
+    let wrong = Class { decide_with_reason: Some(two_lines), ..class(0) };
+    let mut scheduler = Foreign::new(wrong, "", fault.clone()).unwrap();
+    let (connection, paths, mut reason) =
+        (Connection::default(), [Path::new(PathId(0), 1448)], String::new());
+    scheduler.decide(Time::ZERO, &connection, &paths);
+    assert_eq!(fault.message(), None);
+    scheduler.decide_with_reason(Time::ZERO, &connection, &paths, &mut reason);
+    assert_eq!(reason, "");
+    let said = "scheduler Named: decide_with_reason: expected one line of text, got \"one\\ntwo\"";
+    assert_eq!(fault.message(), Some(said));
+}
+
+#[test]
+fn a_class_of_the_first_version_has_no_reasons() {
+    let size = mem::offset_of!(Class, decide_with_reason) as u32;
+    let old = Class { size, ..class_of::<Named>() };
+    // SAFETY: it is a complete table, of which the first version is read.
+    assert!(unsafe { Class::at(&raw const old) }.unwrap().decide_with_reason.is_none());
+    let short = Class { size: size - 8, ..old };
+    // SAFETY: as above.
+    assert!(unsafe { Class::at(&raw const short) }.is_err());
 }
 
 #[test]
