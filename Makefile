@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup optimized demo check test test-rust build-tests test-slow test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture kernel-stock kernel-stock-short kernel-stock-debug reproduce lint lint-rust lint-python format docs reference figures figures-linux figures-usrsctp league questions validate disciplines package dist static playground random-torture fingerprints fuzz bench bench-suite links-torture links-soak links-day bench-sweeps sweep-torture peers lock clean
+.PHONY: help setup optimized demo check test test-rust build-tests test-slow test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture kernel-stock kernel-stock-short kernel-stock-debug reproduce lint lint-rust lint-python format docs reference figures figures-linux figures-usrsctp league questions validate disciplines package dist static deb playground random-torture fingerprints fuzz bench bench-suite links-torture links-soak links-day bench-sweeps sweep-torture peers lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -302,6 +302,9 @@ static: ## plait-quic as one file that needs nothing beside it, into target/stat
 		cargo build --release --locked -p plait-quic --target $$host; \
 	cp $(STATIC)/$$host/release/plait-quic $(STATIC)/plait-quic
 	$(PYTHON) packaging/static.py $(STATIC)/plait-quic
+
+deb: static ## a Debian package of the static plait-quic, into target/static (as long as make static; needs dpkg-deb)
+	$(PYTHON) packaging/deb.py $(STATIC)/plait-quic $(STATIC)
 
 # RUST_SRC=FILE names Debian's package of the library's source where it cannot be fetched.
 PLAYGROUND := target/playground/playground.html

@@ -3,9 +3,11 @@
 `make dist` builds both.
 """
 
+import re
 import subprocess
 import sys
 import tarfile
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -49,3 +51,15 @@ def test_all_of_the_package_is_there_and_nothing_that_was_built(members: dict[st
     package = [file for file in tracked("python/plait") if file not in LINKED.values()]
     assert [file for file in package if file not in members] == []
     assert [file for file in members if file.endswith((".so", ".pyc"))] == []
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    workspace = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]
+    version = workspace["package"]["version"]
+    own = {name: one["version"] for name, one in workspace["dependencies"].items() if "path" in one}
+    assert len(own) > 5
+    assert own == dict.fromkeys(own, version)
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    assert re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[0] == version
+    manifest = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert "version" in manifest["dynamic"]

@@ -349,3 +349,11 @@ def test_no_page_is_wider_than_the_window(site: Path, browser: Browser) -> None:
         page.set_content("<p style='white-space: nowrap'>" + "word " * 400)
         assert page.evaluate(OUTSIDE), "what is outside is found"
         context.close()
+
+
+def test_the_search_works_from_the_disk(site: Path, browser: Browser) -> None:
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    page.goto((site / "schedulers" / "index.html").as_uri())
+    page.fill("input[name=query]", "rented server")
+    page.wait_for_selector(".md-search-result__link[href*='rented-server.html']", state="attached")
+    page.close()

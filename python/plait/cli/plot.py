@@ -21,10 +21,11 @@ KINDS = {
     "cdf": ("log", "packets"),
     "box": ("x", "log", "packets"),
     "heatmap": ("x", "y", "baseline"),
+    "animation": ("window", "seconds"),
 }
 """The kinds of figures, with the options that each takes beside those of all."""
 DEFAULT = "curves"
-NEEDED = {"curves": ("x",), "heatmap": ("x", "y")}
+NEEDED = {"curves": ("x",), "heatmap": ("x", "y"), "animation": ("window",)}
 """The options that a kind needs."""
 
 
@@ -36,17 +37,23 @@ NEEDED = {"curves": ("x",), "heatmap": ("x", "y")}
     default=DEFAULT,
     show_default=True,
     help="curves: means over --x. differences: gains over --baseline, in pairs of runs; "
-    "also over --x. cdf, box: distributions over points, seeds or --packets. heatmap: over --x and --y.",
+    "also over --x. cdf, box: distributions over points, seeds or --packets. heatmap: over --x and --y. "
+    "animation: the packets of a --window, in slow motion.",
 )
 @click.option("--x", metavar="VARIABLE", help="The variable of the sweep along the axis.")
 @click.option("--y", metavar="VARIABLE", help="The second variable, of heat maps.")
-@click.option("--metric", required=True, metavar="NAME", help="A metric such as goodput or app_delay_ms.p95.")
+@click.option(
+    "--metric",
+    metavar="NAME",
+    help="A metric such as goodput or app_delay_ms.p95; not for animations.",
+)
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
     required=True,
-    help="A file that ends in .pdf, .svg or .png; PDF and SVG have real fonts (Type 42).",
+    help="A file that ends in .pdf, .svg or .png; PDF and SVG have real fonts (Type 42). Animations: .svg, .gif or "
+    ".mp4, which needs ffmpeg.",
 )
 @click.option("--schedulers", metavar="NAME,…", help="Only these, in this order; default: all.")
 @click.option(
@@ -65,6 +72,15 @@ NEEDED = {"curves": ("x",), "heatmap": ("x", "y")}
     show_default=True,
     help="The width in a paper with two columns: 3.33 or 7 inches (ACM, IEEE); ieee-column, ieee-page: 3.5 or 7.16.",
 )
+@click.option(
+    "--window", metavar="FROM,TO", help="Seconds of the run between which the packets were sent (animation)."
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(1, 600),
+    metavar="N",
+    help="Duration of the animation; default: 10.",
+)
 @click.option("--log", is_flag=True, help="Logarithmic axis of the variable, or of the metric (cdf, box).")
 @click.option("--caption", is_flag=True, help="Write plan, runs and command below the figure.")
 def plot(folder: Path, kind: str, output: Path, caption: bool, **options: Any) -> None:
@@ -75,19 +91,27 @@ def plot(folder: Path, kind: str, output: Path, caption: bool, **options: Any) -
     plait plot results/plan --kind differences --metric goodput --percent -o gains.pdf
     plait plot results/plan --kind heatmap --x rtt --y buffer --metric goodput --baseline blest -o map.pdf
     plait plot out --kind cdf --metric app_delay_ms --packets -o delays.pdf     out: plait compare --out
+    plait plot out --kind animation --window 1.0,1.05 -o schedule.svg
 
     Intervals are of 95 %. Paired runs have the same scenario, losses and delays. Up to three curves
     share a panel. More curves have a panel each.
     """  # noqa: D301  click wants the character, not its escape
     for name, value in options.items():
-        if value and name not in (*KINDS[kind], "metric", "schedulers", "width"):
+        if value and name not in (*KINDS[kind], *_common(kind)):
             kinds = ", ".join(one for one, given in KINDS.items() if name in given)
+            kinds = kinds or ", ".join(one for one in KINDS if one != "animation")
             message = f"--{name} goes with --kind {kinds}; got --kind {kind}"
             raise click.UsageError(message)
+    if kind != "animation" and not options["metric"]:
+        message = f"--kind {kind} needs --metric"
+        raise click.UsageError(message)
     for name in NEEDED.get(kind, ()):
         if not options[name]:
+            if kind == "animation":
+                message = "--kind animation needs --window FROM,TO, in seconds"
+                raise click.UsageError(message)
             said = f"{kind} (the default)" if kind == DEFAULT else kind
-            others = ", ".join(one for one in KINDS if name not in NEEDED.get(one, ()))
+            others = ", ".join(one for one in KINDS if one != "animation" and name not in NEEDED.get(one, ()))
             message = f"--kind {said} needs --{name}, a variable of a sweep; without --{name}: {others}"
             raise click.UsageError(message)
     if kind == "differences":
@@ -97,8 +121,44 @@ def plot(folder: Path, kind: str, output: Path, caption: bool, **options: Any) -
     options["schedulers"] = [
         name.strip() for name in (options["schedulers"] or "").split(",") if name.strip()
     ]
+    window, seconds = options.pop("window"), options.pop("seconds")
+    if kind == "animation":
+        excludes("--kind animation", True, caption=caption)
+        _animate(folder, output, options["schedulers"], window, seconds or 10.0)
+        say(f"wrote {output}")
+        return
     plots.save(_drawn(folder, kind, note=command_line() if caption else None, **options), output)
     say(f"wrote {output}")
+
+
+def _common(kind: str) -> tuple[str, ...]:
+    """Return the options of every kind; an animation has no metric and one width."""
+    return ("schedulers", "width") if kind == "animation" else ("metric", "schedulers", "width")
+
+
+def _animate(folder: Path, output: Path, schedulers: list[str], window: str, seconds: float) -> None:
+    """Write the animation of each scheduler's first run in the folder."""
+    from plait import plots
+    from plait._core import ScenarioError
+    from plait.results.recorded import read_results
+    from plait.support.words import expected
+
+    try:
+        start, end = (float(part) for part in window.split(","))
+    except ValueError:
+        message = f"--window {window!r}: expected FROM,TO in seconds, such as 1.0,1.05"
+        raise click.UsageError(message) from None
+    first = {one.scheduler: one for one in reversed(read_results(folder))}
+    known = list(reversed(first))
+    for name in schedulers:
+        if name not in first:
+            message = f"scheduler {name!r}: unknown{expected(name, known)}"
+            raise ScenarioError(message)
+    try:
+        plots.animate([first[name] for name in schedulers or known], (start, end), output, seconds=seconds)
+    except ValueError as error:
+        message = f"--window {window}: {error}"
+        raise click.UsageError(message) from None
 
 
 def _drawn(

@@ -12,6 +12,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from plait._core import ScenarioError
+from plait.plots.animation import animate
 from plait.plots.bars import application_delay, metric_bars, slow_path_usage
 from plait.plots.beside import beside
 from plait.plots.blocking import blocking_time
@@ -61,6 +62,7 @@ def png(figure: Figure) -> bytes:
 
 __all__ = [
     "ArrivalOrder",
+    "animate",
     "application_delay",
     "beside",
     "blocking_time",

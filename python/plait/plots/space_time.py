@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from plait.plots.style import LOSS, colour, label, new_figure
+from plait.plots.style import LOSS, NotebookFigure, colour, label, new_figure
 from plait.results.result import Result
 
 LANE = 0.075
@@ -18,6 +17,8 @@ LANE = 0.075
 CHARACTER = 0.0078
 """Width of one character of a packet number, as a share of the time shown in a figure of one
 column."""
+LOST_AT = 0.45
+"""Position of the cross of a lost packet: 0 is the receiver's line, 1 the sender's."""
 NUMBER_HEIGHT = 0.13
 """Position of a packet's number: 0 is the receiver's line, 1 the sender's."""
 BOX = {"boxstyle": "square,pad=0.12", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
@@ -25,7 +26,7 @@ BOX = {"boxstyle": "square,pad=0.12", "facecolor": "white", "edgecolor": "none",
 
 def space_time(
     results: Result | Sequence[Result], window: tuple[float, float], *, title: str | None = None
-) -> Figure:
+) -> NotebookFigure:
     """Draw the packets sent within a window: a slanted line, then a bar while blocked.
 
     The line leads from sender to receiver. There is one row per path and one column per result,
@@ -48,7 +49,7 @@ def space_time(
         ValueError: no packet was sent within the window.
     """
     runs = [results] if isinstance(results, Result) else list(results)
-    shown = [_sent_within(one, window) for one in runs]
+    shown = [sent_within(one, window) for one in runs]
     names = runs[0].path_names
     end = max(
         one.select(pl.max_horizontal(pl.col("arrived_ns").max(), pl.col("delivered_ns").max())).item() or 0
@@ -86,7 +87,7 @@ def space_time(
     return figure
 
 
-def _sent_within(result: Result, window: tuple[float, float]) -> pl.DataFrame:
+def sent_within(result: Result, window: tuple[float, float]) -> pl.DataFrame:
     """Return the packets sent within the window, times in nanoseconds after its start."""
     start, end = (round(value * 1e9) for value in window)
     packets = result.packets.filter(pl.col("sent_ns").is_between(start, end, closed="left"))
@@ -109,14 +110,14 @@ def _draw_path(axes: Axes, packets: pl.DataFrame, lanes: Sequence[int], index: i
         sent = row["sent_ns"] / 1e6
         dashes = (0, (4, 1.5)) if row["retransmission"] else "-"
         if row["arrived_ns"] is None:
-            reach = _typical_way(packets) * 0.55
-            axes.plot([sent, sent + reach], [1, 0.45], color=LOSS, linestyle=dashes, linewidth=1.0)
-            axes.plot([sent + reach], [0.45], marker="x", color=LOSS, markersize=6, markeredgewidth=1.6)
+            reach = typical_way(packets) * (1 - LOST_AT)
+            axes.plot([sent, sent + reach], [1, LOST_AT], color=LOSS, linestyle=dashes, linewidth=1.0)
+            axes.plot([sent + reach], [LOST_AT], marker="x", color=LOSS, markersize=6, markeredgewidth=1.6)
             continue
         arrived = row["arrived_ns"] / 1e6
         axes.plot([sent, arrived], [1, 0], color=colour(index), linestyle=dashes, linewidth=1.1, zorder=2)
         if row["delivered_ns"] is not None and row["delivered_ns"] > row["arrived_ns"]:
-            level = -LANE * (lane + 1)
+            level = blocked_level(lane)
             delivered = row["delivered_ns"] / 1e6
             axes.plot([arrived, arrived], [0, level], color=colour(index), linewidth=0.5, alpha=0.5, zorder=1)
             axes.plot(
@@ -132,7 +133,7 @@ def _draw_path(axes: Axes, packets: pl.DataFrame, lanes: Sequence[int], index: i
             axes.plot([arrived], [0], marker="o", color=colour(index), markersize=2.8, zorder=3)
 
 
-def _typical_way(packets: pl.DataFrame) -> float:
+def typical_way(packets: pl.DataFrame) -> float:
     """Return the median milliseconds from sending to arrival; 5 ms if nothing arrived."""
     way = packets.select((pl.col("arrived_ns") - pl.col("sent_ns")).median()).item()
     return 5.0 if way is None else float(way) / 1e6
@@ -141,7 +142,7 @@ def _typical_way(packets: pl.DataFrame) -> float:
 def _number(axes: Axes, packets: pl.DataFrame, first: int, span: tuple[float, float], columns: int) -> None:
     """Write each packet's number at its arrival (or loss), unless it would overlap another one."""
     character = CHARACTER * columns * (span[1] - span[0])
-    way = _typical_way(packets)
+    way = typical_way(packets)
     right_edge = -np.inf
     arrivals = packets.with_columns(
         (pl.col("arrived_ns").fill_null(pl.col("sent_ns") + round(way * 1e6))).alias("end")
@@ -149,7 +150,11 @@ def _number(axes: Axes, packets: pl.DataFrame, first: int, span: tuple[float, fl
     for row in arrivals.sort("end").iter_rows(named=True):
         number = str(row["sequence"] - first)
         sent, end = row["sent_ns"] / 1e6, row["end"] / 1e6
-        at = end - NUMBER_HEIGHT * (end - sent) if row["arrived_ns"] is not None else sent + 0.55 * way
+        at = (
+            end - NUMBER_HEIGHT * (end - sent)
+            if row["arrived_ns"] is not None
+            else sent + (1 - LOST_AT) * way
+        )
         left = at - character * len(number) / 2
         if left < right_edge:
             continue
@@ -158,6 +163,11 @@ def _number(axes: Axes, packets: pl.DataFrame, first: int, span: tuple[float, fl
         axes.text(
             at, height, number, fontsize=7.5, ha="center", va="center", color="#222222", zorder=4, bbox=BOX
         )
+
+
+def blocked_level(lane: int) -> float:
+    """Return the position of a row of blocked intervals; 0 is the receiver's line."""
+    return -LANE * (lane + 1)
 
 
 def lanes_of(packets: pl.DataFrame) -> list[int]:
