@@ -62,7 +62,7 @@ class Firefox:
         self.command("WebDriver:Navigate", {"url": address})
 
     def evaluate(self, function: str, argument: Any = None) -> Any:
-        """Returns the result of a function, or what its promise becomes."""
+        """Returns the result of a function. A promise is awaited."""
         script = f"const [argument, done] = arguments; Promise.resolve(({function})(argument)).then(done);"
         sent = {"script": script, "args": [argument], "newSandbox": False, "sandbox": None}
         return self.command("WebDriver:ExecuteAsyncScript", sent)["value"]
