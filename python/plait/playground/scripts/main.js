@@ -12,10 +12,14 @@ import { showControls } from "./controls.js";
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const SAMPLES = 300;
 const DASHES = [[], [6, 3]];
+/** A run for the packets alone ends this long after the window, and saves at least a fifth. */
+const MARGIN_NS = 250e6;
+const SHORTER = 0.8;
 const at = (id) => document.getElementById(id);
-const sides = [0, 1].map((side) => ({ side, run: null, packets: [], hits: [], chosen: null }));
+const sides = [0, 1].map((side) => ({ side, run: null, names: [], packets: [], hits: [], chosen: null }));
 let state = fromAddress(location.hash) ?? stateOf(DATA.opened ?? DATA.presets[0]);
 let simulators = [];
+let newest = null;
 let addressTimer = null;
 let slowTimer = null;
 
@@ -42,22 +46,51 @@ function writeAddress() {
   history.replaceState(null, "", toAddress(state));
 }
 
-/** Requests both runs; the time from here to the pictures is shown. */
+/** Requests both runs; the times from here to the pictures are shown. */
 function simulate() {
   const moved = performance.now();
   // Browsers limit the changes of an address, and a slider makes one change a step.
   clearTimeout(addressTimer);
   addressTimer = setTimeout(writeAddress, 300);
   if (simulators.length) slowTimer ??= setTimeout(() => say("simulating"), 200);
+  newest = moved;
   const end = duration();
   state.from_s = Math.min(state.from_s, Math.max(0, end - length()));
   const window_ns = [state.from_s, state.from_s + length()].map((one) => Math.round(one * 1e9));
   const series_ns = Math.max(1, Math.round((end / SAMPLES) * 1e9));
+  const scenario = structuredClone(state.scenario);
   sides.forEach((side, index) => {
-    const request = { scenario: state.scenario, scheduler: state.schedulers[index], run: { window_ns, series_ns } };
+    const request = { scenario, scheduler: state.schedulers[index], run: { window_ns, series_ns } };
     const asked = { window_ns, moved };
-    simulators[index]?.run(request, (answer) => received(side, answer, asked));
+    const complete = () => simulators[index]?.run(request, (answer) => received(side, answer, asked), false);
+    const until_ns = window_ns[1] + MARGIN_NS;
+    if (until_ns > SHORTER * end * 1e9) {
+      complete();
+      return;
+    }
+    const short = { ...request, scenario: { ...scenario, duration: `${until_ns}ns`, warmup: "0s" } };
+    simulators[index]?.run(short, ({ answer }) => {
+      const run = JSON.parse(answer);
+      // The complete run reports errors.
+      if (!run.error) showPackets(side, run, asked);
+      if (newest === moved) complete();
+    }, true);
   });
+}
+
+/** Draws the packets of the chosen window, of a run that may end after the window. */
+function showPackets(side, run, asked) {
+  side.names = run.result.paths.map(({ name }) => name);
+  side.window_ns = asked.window_ns;
+  side.packets = packetsOf(run.tables.packets);
+  side.chosen = null;
+  if (at("why").dataset.side === String(side.side)) forgetWhy();
+  drawPackets();
+  if (side.pictured === asked.moved) return;
+  side.pictured = asked.moved;
+  if (sides.every((one) => one.pictured === asked.moved)) {
+    document.documentElement.dataset.packetsMs = (performance.now() - asked.moved).toFixed(1);
+  }
 }
 
 function received(side, { answer, simulated_ms }, asked) {
@@ -70,30 +103,51 @@ function received(side, { answer, simulated_ms }, asked) {
   }
   side.run = run;
   side.simulated_ms = simulated_ms;
-  side.window_ns = asked.window_ns;
-  side.packets = packetsOf(run.tables.packets);
-  side.chosen = null;
-  if (at("why").dataset.side === String(side.side)) forgetWhy();
-  draw();
+  const { chosen } = side;
+  const same = side.pictured === asked.moved;
+  const before = side.packets.length;
+  if (same) {
+    // The packets are those of the shorter run; only later deliveries are new.
+    side.packets = packetsOf(run.tables.packets);
+    side.chosen = side.packets.length === before ? chosen : null;
+    drawPackets();
+  } else {
+    showPackets(side, run, asked);
+  }
+  drawRuns();
   side.drawn = asked.moved;
   if (sides.every((one) => one.drawn === asked.moved)) {
     const taken = performance.now() - asked.moved;
-    document.documentElement.dataset.pictureMs = taken.toFixed(1);
+    const { dataset } = document.documentElement;
+    dataset.completeMs = taken.toFixed(1);
     const simulated = Math.max(...sides.map((one) => one.simulated_ms ?? 0));
-    say(`simulated in ${simulated.toFixed(0)} ms, drawn after ${taken.toFixed(0)} ms`);
+    const first = `packets drawn after ${Number(dataset.packetsMs).toFixed(0)} ms`;
+    say(`simulated in ${simulated.toFixed(0)} ms; ${first}, the rest after ${taken.toFixed(0)} ms`);
   }
 }
 
 function draw() {
-  const shown = sides.filter((one) => one.run);
+  drawPackets();
+  drawRuns();
+}
+
+function drawPackets() {
+  const shown = sides.filter((one) => one.window_ns);
   const span = Math.max(...shown.map((one) => endOf(one.packets, one.window_ns[1])));
   for (const one of shown) {
-    const names = one.run.result.paths.map(({ name }) => name);
-    one.hits = drawSpaceTime(at(`packets${one.side}`), one.packets, names, [one.window_ns[0], span], one.chosen);
+    one.hits = drawSpaceTime(at(`packets${one.side}`), one.packets, one.names, [one.window_ns[0], span], one.chosen);
+  }
+}
+
+/** Charts and metrics of complete runs. */
+function drawRuns() {
+  const shown = sides.filter((one) => one.run);
+  for (const one of shown) {
     const { metrics } = one.run.result;
     const delay = metrics.app_delay_ms ? `, packet delay ${short(metrics.app_delay_ms.p95)} ms (p95)` : "";
     at(`summary${one.side}`).textContent = `${short(metrics.goodput_bps / 1e6)} Mbit/s${delay}`;
   }
+  if (!shown.length) return;
   drawSeries(shown);
   drawBoth(shown);
   showMetrics(shown);
@@ -167,17 +221,16 @@ function choose(side, index) {
   const packet = side.packets[index];
   if (!packet) return;
   for (const one of sides) one.chosen = one === side ? index : null;
-  draw();
+  drawPackets();
   const why = { segment: packet.segment, path: packet.path, sent_ns: packet.sent, reinjection: packet.reinjection };
   const request = { scenario: state.scenario, scheduler: state.schedulers[side.side], why };
   simulators[side.side].ask(request, ({ answer }) => {
     const { decision, error } = JSON.parse(answer);
     if (error) at(`note${side.side}`).textContent = error;
-    else if (side.packets[index] === packet) {
-      const names = side.run.result.paths.map(({ name }) => name);
+    else if (side.chosen === index) {
       at("why").dataset.side = side.side;
       at("why-title").textContent = `Why, by ${state.schedulers[side.side]}`;
-      showDecision(at("why-words"), packet, decision, names, DATA.verdicts);
+      showDecision(at("why-words"), packet, decision, side.names, DATA.verdicts);
     }
   });
 }

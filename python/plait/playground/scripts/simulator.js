@@ -1,7 +1,10 @@
 // Workers that simulate. Each has at most one run at a time; of the runs that are requested
 // meanwhile only the newest is made.
 
-/** A run that takes longer than this is ended when the next one is requested. */
+/**
+ * A run for the packets alone that takes longer than this is ended when the next one is requested.
+ * A complete run is ended at once.
+ */
 const PATIENCE_MS = 700;
 
 /** Compiles the simulator that the page contains. */
@@ -41,17 +44,22 @@ export class Simulator {
     this.worker.postMessage({ id: this.count, request: JSON.stringify(request) });
   }
 
-  /** Requests a run. A newer one may take its place before it begins, or end it if it is long. */
-  run(request, receive) {
-    if (this.running !== null && performance.now() - this.running > PATIENCE_MS) {
+  /**
+   * Requests a run. A newer one may take its place before it begins. `first` is whether it is for
+   * the packets alone.
+   */
+  run(request, receive, first) {
+    const patience = this.first ? PATIENCE_MS : 0;
+    if (this.running !== null && performance.now() - this.running > patience) {
       this.worker.terminate();
       this.start();
     }
     if (this.running !== null) {
-      this.next = [request, receive];
+      this.next = [request, receive, first];
       return;
     }
     this.running = performance.now();
+    this.first = first;
     this.ask(request, (answer) => {
       this.running = null;
       const next = this.next;

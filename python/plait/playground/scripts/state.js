@@ -3,9 +3,12 @@
 
 import { amount } from "./scale.js";
 
-/** A state from a preset or from a file that `plait play` opened. Each path gets its default name. */
+/**
+ * A state from a preset or from a file that `plait play` opened. Each path gets its default name;
+ * the window begins at the end of the warm-up.
+ */
 export function stateOf({ scenario, schedulers, from_s, length_ms }) {
-  const start = from_s ?? 0.6 * seconds(scenario.duration ?? "60s");
+  const start = from_s ?? seconds(scenario.warmup ?? "0s");
   const named = scenario.path.map((path, index) => ({ name: `path${index + 1}`, ...path }));
   const own = structuredClone({ ...scenario, path: named });
   return { scenario: own, schedulers: [...schedulers], from_s: start, length_ms: length_ms ?? 30 };
