@@ -19,6 +19,7 @@ EXTRAS = (
     "plait:limits=false",
     "plait:copies=false",
     "plait:last_copies=false",
+    "plait:first_copies=false",
     "xlink:mode=deadline",
     "lowest-rtt+rp",
     "lowest-rtt+bm",
