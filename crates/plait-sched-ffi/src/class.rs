@@ -149,8 +149,8 @@ impl Class {
         }
         // SAFETY: not null, so by contract there is a size at least.
         let size = unsafe { from.cast::<u32>().read() } as usize;
-        // The first version ended here.
-        if size < offset_of!(Self, decide_with_reason) {
+        // The first version ended here. A size within a pointer is of no version.
+        if size < offset_of!(Self, decide_with_reason) || !size.is_multiple_of(align_of::<Self>()) {
             let wrong = "the size of a plait_scheduler_class is none that a version of this interface has";
             return Err(Error::size(wrong));
         }
@@ -295,7 +295,9 @@ impl Foreign {
         let (connection, mut decision) = (CConnection::of(connection), CDecision::DEFAULT);
         let (connection, paths, decided) = (&raw const connection, self.paths.as_ptr(), &raw mut decision);
         let mut text = [0_u8; 512];
-        let code = match self.class.decide_with_reason.filter(|_| reason.is_some()) {
+        let with_reason = self.class.decide_with_reason.filter(|_| reason.is_some());
+        let function = if with_reason.is_some() { "decide_with_reason" } else { "decide" };
+        let code = match with_reason {
             None => {
                 // SAFETY: structs with their sizes, and the state that `create` made.
                 unsafe { decide(state, now, connection, paths, count, decided) }
@@ -308,10 +310,12 @@ impl Foreign {
         };
         let said = CStr::from_bytes_until_nul(&text).unwrap_or_default().to_string_lossy();
         let wrong = match decision.decision() {
-            _ if code != PLAIT_OK => format!("decide failed with error {code}"),
-            None => format!("decide answered {}, which is no decision", decision.kind),
+            _ if code != PLAIT_OK => format!("{function} failed with error {code}"),
+            None => format!("{function} answered {}, which is no decision", decision.kind),
             Some(_) if said.contains(breaks_line) => {
-                format!("decide_with_reason: expected one line of text, got {said:?}")
+                format!(
+                    "decide_with_reason: expected one line of text without control characters, got {said:?}"
+                )
             }
             Some(decided) => {
                 // A writer that fails keeps no reason; the decision is the same.

@@ -28,7 +28,8 @@ from plait.support.tables import RULED, Content, table
 @click.option(
     "--evaluations",
     type=click.IntRange(min=1),
-    help="End the search after this number of runs, too. If the seconds suffice, the result depends only on it.",
+    help="End the search after this number of runs, once all schedulers have run. If the seconds suffice, the "
+    "result depends only on it.",
 )
 @SEED
 @THREADS

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from plait import _core
+from plait._core import ScenarioError
 from plait.results.metrics import direction
 from plait.results.result import Result
 from plait.runs.run import Task, run_tasks
@@ -71,8 +72,8 @@ def oracle(
     Args:
         scenario: a scenario of bulk data, a file or blocks at a constant rate.
         seconds: end of the search. The runs of the schedulers take longer if they have to.
-        evaluations: number of runs, after which the search ends too. The result depends only on
-            this number if the seconds suffice.
+        evaluations: number of runs, after which the search ends too, once all schedulers have run.
+            The result depends only on this number if the seconds suffice.
         seed: used instead of the scenario's.
         threads: number of parallel runs; 0: one per core.
         record: record packets, decisions and time series of the two runs.
@@ -81,6 +82,8 @@ def oracle(
     Raises:
         ScenarioError: bad input, or another workload. RunError: no scheduler delivers anything.
     """
+    if not seconds > 0:
+        raise ScenarioError(f"seconds: {seconds} is not more than 0")
     parsed = parsed_scenario(scenario)
     series = "10ms" if record else None
     job = _core.Job(

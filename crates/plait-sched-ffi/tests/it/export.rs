@@ -149,7 +149,7 @@ fn a_reason_of_two_lines_is_a_fault_where_reasons_are_asked_for() {
     assert_eq!(fault.message(), None);
     scheduler.decide_with_reason(Time::ZERO, &connection, &paths, &mut reason);
     assert_eq!(reason, "");
-    let said = "scheduler Named: decide_with_reason: expected one line of text, got \"one\\ntwo\"";
+    let said = "scheduler Named: decide_with_reason: expected one line of text without control characters, got \"one\\ntwo\"";
     assert_eq!(fault.message(), Some(said));
 }
 
@@ -159,9 +159,12 @@ fn a_class_of_the_first_version_has_no_reasons() {
     let old = Class { size, ..class_of::<Named>() };
     // SAFETY: it is a complete table, of which the first version is read.
     assert!(unsafe { Class::at(&raw const old) }.unwrap().decide_with_reason.is_none());
-    let short = Class { size: size - 8, ..old };
-    // SAFETY: as above.
-    assert!(unsafe { Class::at(&raw const short) }.is_err());
+    // Too short, and a size within a pointer.
+    for wrong in [size - 8, size + 4] {
+        let class = Class { size: wrong, ..old };
+        // SAFETY: as above.
+        assert!(unsafe { Class::at(&raw const class) }.is_err(), "{wrong}");
+    }
 }
 
 #[test]

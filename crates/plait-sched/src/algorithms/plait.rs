@@ -147,7 +147,7 @@ impl Plait {
             },
             ParameterInfo {
                 name: "first_copies",
-                doc: "With copies: while data waits for the receiver's window, each path that has sent nothing sends a copy.",
+                doc: "With copies: while data waits for the receiver's window, each measured path that has sent nothing sends a copy.",
                 default: Value::Boolean(true),
                 domain: Domain::Boolean,
             },

@@ -40,7 +40,7 @@ pub const fn is_searchable(scenario: &Scenario) -> bool {
 /// stall. Returns nothing if the run has no such value.
 pub fn value(scenario: &Scenario, metrics: &Metrics) -> Option<f64> {
     match &scenario.workload {
-        Workload::Bulk(_) => Some(metrics.goodput_bps),
+        Workload::Bulk(_) => Some(metrics.goodput_bps).filter(|&goodput| goodput > 0.0),
         Workload::File(_) => metrics.completion_time_s,
         Workload::ConstantRate(blocks) => {
             let mean = metrics.block_delay_ms?.mean;

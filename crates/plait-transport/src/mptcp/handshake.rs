@@ -142,6 +142,12 @@ impl<S: Scheduler> Sender<S> {
         if first && !confirming {
             path.note_handshake(now, now.since(sent_at));
             self.config.clock.sample(&mut path.delays, now, timestamp, echo);
+        } else if !confirming
+            && self.config.rules.losses == Losses::ByTime
+            && let Some(round_trip) = self.config.clock.since_sent(now, echo)
+        {
+            // The answer echoes the timestamp of its SYN (`tcp_rtt_tsopt_us` in net/ipv4/tcp_input.c).
+            path.note_handshake(now, round_trip);
         }
         if !confirmed {
             self.core.note_answer(now.since(sent_at), index);

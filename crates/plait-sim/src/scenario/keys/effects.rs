@@ -46,8 +46,8 @@ const CORRELATION_DOC: &str = "The probability that a packet has the same outcom
 pub const DUPLICATE_TABLE: TableInfo = TableInfo {
     name: "duplicate",
     doc: "Copies of packets; duplicate = \"1%\" is short for { share = \"1%\" }. A copy takes no \
-        capacity, and has its own jitter and losses. If the packet itself is lost, its copy can \
-        still arrive, as with netem.",
+        capacity, and has its own jitter and losses. The loss of the packet itself does not \
+        prevent the copy, as with netem.",
     keys: &[
         key("share", SHARE, Required, "The probability of a copy."),
         key("correlation", SHARE, Text("0%"), CORRELATION_DOC),
