@@ -18,7 +18,7 @@ use std::sync::Mutex;
 use strategy::Network;
 
 /// Number of cases of each kind in `make test`.
-const CASES: u32 = 30;
+const CASES: u32 = 100;
 
 /// Bounds that runs must have been compared with.
 const NAMES: [&str; 6] = ["L0", "L0-joint", "L1", "L1-credit", "L2a", "L3"];
