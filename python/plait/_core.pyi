@@ -41,6 +41,7 @@ __all__ = [
     "logged",
     "measurement",
     "observed",
+    "oracle_search",
     "parse_bytes",
     "parse_duration",
     "parse_rate",
