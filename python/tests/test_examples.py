@@ -44,6 +44,7 @@ NO_RUN = {
     "docs/router.md": "needs a router; what OpenMPTCProuter and OpenWrt document",
     "docs/cluster.md": "starts processes that stay; test_cluster.py makes sweeps on such a cluster",
     "docs/stock-kernel.md": "loads a module into the kernel; linux/tests/stock does so in guests",
+    "docs/stock-gain.md": "boots guests for half an hour",
     "docs/deploy.md": "changes the machine's network; test_deploy.py runs it in the lab's kernel",
     "docs/real-links-service.md": "needs two machines and systemd; plait-quic's tests start each unit's command",
     "docs/playground.md": "needs the page of `make playground`; test_playground_page.py opens it",
