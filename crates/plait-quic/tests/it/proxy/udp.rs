@@ -56,11 +56,18 @@ fn datagrams_of_any_size_come_back_over_two_paths() {
     let near = near(&far, &relay.address.to_string(), &["--udp", &udp, "--scheduler", "round-robin"]);
     assert!(near.hello["socks"].is_null(), "{}", near.hello);
     let clients = [client(&port(&near)), client(&port(&near))];
-    for bytes in [0, 1, 8, 9, 100, 1_000, 1_103, 1_104, 1_452, 5_000, 8_972] {
-        clients.iter().zip(1..).for_each(|(client, seed)| converse(client, &content(seed, bytes)));
+    // The second path may open after the first datagrams.
+    let mut carried = [0, 0];
+    for _ in 0..50 {
+        for bytes in [0, 1, 8, 9, 100, 1_000, 1_103, 1_104, 1_452, 5_000, 8_972] {
+            clients.iter().zip(1..).for_each(|(client, seed)| converse(client, &content(seed, bytes)));
+        }
+        carried = [0, 1].map(|at| relay.carried[at].load(Ordering::Relaxed));
+        if carried.iter().all(|&bytes| bytes > 10_000) {
+            break;
+        }
     }
-    let [other, cut] = [0, 1].map(|at| relay.carried[at].load(Ordering::Relaxed));
-    assert!(cut > 10_000 && other > 10_000, "{cut} and {other} bytes");
+    assert!(carried.iter().all(|&bytes| bytes > 10_000), "{carried:?} bytes");
     // The flows continue on the remaining path.
     relay.cut.store(true, Ordering::Relaxed);
     converse(&clients[0], &content(9, 1_452));
