@@ -97,7 +97,17 @@ def test_the_decisions_are_those_of_the_whole_run(scheduler: str, scenario: plai
         document = answer.document()
         paths = [facts for decision in document["decisions"] for facts in decision["paths"]]
         facts = whole.decision_paths[2 * row : 2 * (row + 3)]
-        for key in ("verdict", "state", "srtt_ns", "cwnd", "limit", "in_flight", "queued", "room", "rto_ns"):
+        for key in (
+            "verdict",
+            "state",
+            "srtt_ns",
+            "cwnd",
+            "limit",
+            "in_flight",
+            "queued",
+            "cwnd_left",
+            "rto_ns",
+        ):
             assert [path[key] for path in paths] == facts[key].to_list(), key
         previous = whole.decisions["time_ns"][row - 1] if row else None
         assert document["previous_ns"] == previous

@@ -345,7 +345,7 @@ fn samples_and_decisions_become_tables() {
     assert_eq!((decisions.time, decisions.wait_until), (vec![5 * MILLI], vec![Some(9 * MILLI)]));
     assert_eq!((decisions.unassigned, decisions.oldest_unacked), (vec![100], vec![Some(3)]));
     assert_eq!((decisions.window_left, decisions.window), (vec![40], vec![45]));
-    assert_eq!((paths.cwnd, paths.room, paths.loss_ppm), (vec![10], vec![4], vec![100]));
+    assert_eq!((paths.cwnd, paths.cwnd_left, paths.loss_ppm), (vec![10], vec![4], vec![100]));
     assert_eq!((paths.srtt, paths.rto, paths.forward_delay), (vec![20], vec![200], vec![None]));
     let series = result.path_series.unwrap();
     assert_eq!((series.path, series.cwnd, series.srtt), (vec![1], vec![12.0], vec![21_500_000]));

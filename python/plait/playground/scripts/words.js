@@ -12,7 +12,7 @@ const FACTS = [
   ["ssthresh", (one) => one.ssthresh ?? "–"],
   ["in flight", (one) => one.in_flight],
   ["queued", (one) => one.queued],
-  ["room", (one) => one.room],
+  ["cwnd left", (one) => one.cwnd_left],
   ["lost (%)", (one) => short(one.loss_ppm / 1e4)],
   ["delivery rate (Mbit/s)", (one) => (one.delivery_rate_bps ? short(one.delivery_rate_bps / 1e6) : "–")],
 ];
