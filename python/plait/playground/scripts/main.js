@@ -12,14 +12,12 @@ import { showControls } from "./controls.js";
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const SAMPLES = 300;
 const DASHES = [[], [6, 3]];
-/** A run for the packets alone ends this long after the window, and saves at least a fifth. */
+/** A run shows its packets when it is this long after the window. */
 const MARGIN_NS = 250e6;
-const SHORTER = 0.8;
 const at = (id) => document.getElementById(id);
 const sides = [0, 1].map((side) => ({ side, run: null, names: [], packets: [], hits: [], chosen: null }));
 let state = fromAddress(location.hash) ?? stateOf(DATA.opened ?? DATA.presets[0]);
 let simulators = [];
-let newest = null;
 let addressTimer = null;
 let slowTimer = null;
 
@@ -53,36 +51,27 @@ function simulate() {
   clearTimeout(addressTimer);
   addressTimer = setTimeout(writeAddress, 300);
   if (simulators.length) slowTimer ??= setTimeout(() => say("simulating"), 200);
-  newest = moved;
   const end = duration();
   state.from_s = Math.min(state.from_s, Math.max(0, end - length()));
   const window_ns = [state.from_s, state.from_s + length()].map((one) => Math.round(one * 1e9));
   const series_ns = Math.max(1, Math.round((end / SAMPLES) * 1e9));
   const scenario = structuredClone(state.scenario);
+  const preview_ns = window_ns[1] + MARGIN_NS;
   sides.forEach((side, index) => {
-    const request = { scenario, scheduler: state.schedulers[index], run: { window_ns, series_ns } };
-    const asked = { window_ns, moved };
-    const complete = () => simulators[index]?.run(request, (answer) => received(side, answer, asked), false);
-    const until_ns = window_ns[1] + MARGIN_NS;
-    if (until_ns > SHORTER * end * 1e9) {
-      complete();
-      return;
-    }
-    const short = { ...request, scenario: { ...scenario, duration: `${until_ns}ns`, warmup: "0s" } };
-    simulators[index]?.run(short, ({ answer }) => {
-      const run = JSON.parse(answer);
-      // The complete run reports errors.
-      if (!run.error) showPackets(side, run, asked);
-      if (newest === moved) complete();
-    }, true);
+    const request = { scenario, scheduler: state.schedulers[index], run: { window_ns, series_ns, preview_ns } };
+    const asked = { window_ns, moved, names: pathNames() };
+    simulators[index]?.run(request, (data) => {
+      if ("answer" in data) received(side, data, asked);
+      else showPackets(side, JSON.parse(data.preview), asked);
+    });
   });
 }
 
-/** Draws the packets of the chosen window, of a run that may end after the window. */
-function showPackets(side, run, asked) {
-  side.names = run.result.paths.map(({ name }) => name);
+/** Draws the packets of the chosen window, of a run that may still go on. */
+function showPackets(side, packets, asked) {
+  side.names = asked.names;
   side.window_ns = asked.window_ns;
-  side.packets = packetsOf(run.tables.packets);
+  side.packets = packetsOf(packets);
   side.chosen = null;
   if (at("why").dataset.side === String(side.side)) forgetWhy();
   drawPackets();
@@ -107,12 +96,12 @@ function received(side, { answer, simulated_ms }, asked) {
   const same = side.pictured === asked.moved;
   const before = side.packets.length;
   if (same) {
-    // The packets are those of the shorter run; only later deliveries are new.
+    // The packets are those of the preview; only later deliveries are new.
     side.packets = packetsOf(run.tables.packets);
     side.chosen = side.packets.length === before ? chosen : null;
     drawPackets();
   } else {
-    showPackets(side, run, asked);
+    showPackets(side, run.tables.packets, asked);
   }
   drawRuns();
   side.drawn = asked.moved;
