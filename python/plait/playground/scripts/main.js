@@ -20,6 +20,9 @@ let state = fromAddress(location.hash) ?? stateOf(DATA.opened ?? DATA.presets[0]
 let simulators = [];
 let addressTimer = null;
 let slowTimer = null;
+let frame = null;
+/** The movements whose times are noted. */
+const noted = {};
 
 function length() {
   return state.length_ms / 1e3;
@@ -67,19 +70,15 @@ function simulate() {
   });
 }
 
-/** Draws the packets of the chosen window, of a run that may still go on. */
+/** Shows the packets of the chosen window, of a run that may still go on. */
 function showPackets(side, packets, asked) {
   side.names = asked.names;
   side.window_ns = asked.window_ns;
   side.packets = packetsOf(packets);
   side.chosen = null;
-  if (at("why").dataset.side === String(side.side)) forgetWhy();
-  drawPackets();
-  if (side.pictured === asked.moved) return;
   side.pictured = asked.moved;
-  if (sides.every((one) => one.pictured === asked.moved)) {
-    document.documentElement.dataset.packetsMs = (performance.now() - asked.moved).toFixed(1);
-  }
+  if (at("why").dataset.side === String(side.side)) forgetWhy();
+  drawSoon();
 }
 
 function received(side, { answer, simulated_ms }, asked) {
@@ -92,27 +91,43 @@ function received(side, { answer, simulated_ms }, asked) {
   }
   side.run = run;
   side.simulated_ms = simulated_ms;
-  const { chosen } = side;
-  const same = side.pictured === asked.moved;
-  const before = side.packets.length;
-  if (same) {
+  side.complete = asked.moved;
+  if (side.pictured === asked.moved) {
     // The packets are those of the preview; only later deliveries are new.
+    const before = side.packets.length;
     side.packets = packetsOf(run.tables.packets);
-    side.chosen = side.packets.length === before ? chosen : null;
-    drawPackets();
+    if (side.packets.length !== before) side.chosen = null;
+    drawSoon();
   } else {
     showPackets(side, run.tables.packets, asked);
   }
-  drawRuns();
-  side.drawn = asked.moved;
-  if (sides.every((one) => one.drawn === asked.moved)) {
-    const taken = performance.now() - asked.moved;
-    const { dataset } = document.documentElement;
-    dataset.completeMs = taken.toFixed(1);
-    const simulated = Math.max(...sides.map((one) => one.simulated_ms ?? 0));
-    const first = `packets drawn after ${Number(dataset.packetsMs).toFixed(0)} ms`;
-    say(`simulated in ${simulated.toFixed(0)} ms; ${first}, the rest after ${taken.toFixed(0)} ms`);
+}
+
+/** Draws in the browser's next frame: once, also if both runs end in the meantime. */
+function drawSoon() {
+  frame ??= requestAnimationFrame(() => {
+    frame = null;
+    drawPackets();
+    if (sides.some((one) => one.complete !== one.charted)) drawRuns();
+    noteTimes();
+  });
+}
+
+/** Notes the times from the movement to the pictures of both sides. */
+function noteTimes() {
+  const { dataset } = document.documentElement;
+  const [{ pictured, complete }] = sides;
+  const taken = (moved) => performance.now() - moved;
+  if (sides.every((one) => one.pictured === pictured) && noted.pictured !== pictured) {
+    noted.pictured = pictured;
+    dataset.packetsMs = taken(pictured).toFixed(1);
   }
+  if (!complete || noted.complete === complete || sides.some((one) => one.complete !== complete)) return;
+  noted.complete = complete;
+  dataset.completeMs = taken(complete).toFixed(1);
+  const simulated = Math.max(...sides.map((one) => one.simulated_ms));
+  const first = `packets drawn after ${Number(dataset.packetsMs).toFixed(0)} ms`;
+  say(`simulated in ${simulated.toFixed(0)} ms; ${first}, the rest after ${taken(complete).toFixed(0)} ms`);
 }
 
 function draw() {
@@ -137,6 +152,7 @@ function drawRuns() {
     at(`summary${one.side}`).textContent = `${short(metrics.goodput_bps / 1e6)} Mbit/s${delay}`;
   }
   if (!shown.length) return;
+  for (const one of shown) one.charted = one.complete;
   drawSeries(shown);
   drawBoth(shown);
   showMetrics(shown);
@@ -219,7 +235,7 @@ function choose(side, index) {
     else if (side.chosen === index) {
       at("why").dataset.side = side.side;
       at("why-title").textContent = `Why, by ${state.schedulers[side.side]}`;
-      showDecision(at("why-words"), packet, decision, side.names, DATA.verdicts);
+      showDecision(at("why-words"), packet, decision, side.names);
     }
   });
 }
