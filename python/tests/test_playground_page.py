@@ -200,7 +200,7 @@ def test_arrow_keys_choose_a_packet_and_show_its_decision(opened: Page) -> None:
     opened.locator("#packets1").focus()
     opened.keyboard.press("ArrowRight")
     opened.keyboard.press("ArrowRight")
-    opened.wait_for_function("document.querySelectorAll('#why-words table tbody tr').length === 2")
+    opened.wait_for_function("document.querySelectorAll('#why-words thead th').length === 3")
     words = opened.locator("#why-words").inner_text()
     assert re.search(r"segment \d+ on (dsl|lte), sent at", words)
 
@@ -225,8 +225,8 @@ def test_the_words_about_a_packet_are_those_of_plait_explain(
         opened.keyboard.press("ArrowRight")
         opened.wait_for_selector("#why-words .decided")
         time, decided = opened.locator("#why-words .decided").inner_text().split(": ", 1)
-        paths = opened.locator("#why-words tbody th").all_inner_texts()
-        verdicts = opened.locator("#why-words tbody td.text").all_inner_texts()
+        paths = opened.locator("#why-words thead th").all_inner_texts()[1:]
+        verdicts = opened.locator("#why-words tbody tr:first-child td").all_inner_texts()
         facts = opened.locator("#why-words .soft").all_inner_texts()
         at = Decimal(time.removesuffix(" s"))
         span = ("--at", f"{at}s", "--until", f"{at + Decimal('0.000001')}s")

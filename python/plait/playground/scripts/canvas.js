@@ -35,10 +35,14 @@ export function line(pen, points, style) {
   pen.globalAlpha = 1;
 }
 
+/** Writes words with a margin in the colour of the background, so that lines do not cross them. */
 export function text(pen, words, x, y, align = "left", name = "soft") {
   pen.fillStyle = colour(name);
+  pen.strokeStyle = colour("card");
+  pen.lineWidth = 3;
   pen.textAlign = align;
   pen.textBaseline = "middle";
+  pen.strokeText(words, x, y);
   pen.fillText(words, x, y);
 }
 

@@ -94,7 +94,7 @@ export function packetWords(packet, names) {
   return `${sent}: ${way}${waited > 0 ? `, then waited ${milliseconds(waited)} ms for an earlier segment` : ""}`;
 }
 
-/** Fills a section with the decision about a packet: one row per path with its verdict and facts. */
+/** Fills a section with the decision about a packet: one column per path with its verdict and facts. */
 export function showDecision(section, packet, decision, names) {
   section.replaceChildren(element("p", packetWords(packet, names), { class: "packet" }));
   if (decision === null) {
@@ -105,17 +105,20 @@ export function showDecision(section, packet, decision, names) {
     return;
   }
   section.append(element("p", `${moment(decision.time_ns)}: ${decided(decision)}`, { class: "decided" }));
-  const shown = FACTS.filter(({ value, rare }) => !rare || decision.paths.some((one) => value(one) !== "–"));
   const table = element("table", "");
   const head = table.createTHead().insertRow();
-  for (const title of ["path", "verdict", ...shown.map((one) => one.title)]) head.append(element("th", title, { scope: "col" }));
+  for (const title of ["path", ...decision.paths.map((one) => one.path)]) head.append(element("th", title, { scope: "col" }));
   const body = table.createTBody();
-  for (const one of decision.paths) {
+  const add = (title, cells) => {
     const row = body.insertRow();
-    row.append(element("th", one.path, { scope: "row" }), element("td", verdictWords(one, decision), { class: `text ${one.kind}` }));
-    for (const { value } of shown) row.append(element("td", String(value(one)), { class: "n" }));
+    row.append(element("th", title, { scope: "row" }), ...cells);
+  };
+  add("verdict", decision.paths.map((one) => element("td", verdictWords(one, decision), { class: one.kind })));
+  for (const { title, value, rare } of FACTS) {
+    const values = decision.paths.map((one) => String(value(one)));
+    if (!rare || values.some((one) => one !== "–")) add(title, values.map((one) => element("td", one)));
   }
-  const scroll = element("div", "", { class: "scroll", tabindex: "0", role: "region", "aria-label": "facts of the decision" });
+  const scroll = element("div", "", { class: "scroll facts", tabindex: "0", role: "region", "aria-label": "facts of the decision" });
   scroll.append(table);
   section.append(scroll, element("p", connectionWords(decision), { class: "soft" }));
   if (decision.reason !== null) section.append(element("p", `reason: ${decision.reason}`, { class: "soft" }));
