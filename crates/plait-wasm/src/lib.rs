@@ -6,7 +6,8 @@
 //! - `memory`: the interface to a browser, only on WebAssembly.
 //!
 //! The crate has no arithmetic of its own beyond the quantiles of delays: a run is
-//! [`plait_sim::simulation::run_with_preview`], its metrics are [`plait_sim::result::RunResult::to_json`].
+//! [`plait_sim::simulation::run_with_preview`], its metrics are
+//! [`plait_sim::result::RunResult::to_json`].
 //!
 //! ```
 //! let request = r#"{
@@ -15,7 +16,8 @@
 //!     "run": { "window_ns": [1000000000, 1100000000], "series_ns": 100000000 }
 //! }"#;
 //! assert!(plait_wasm::answer(request, &mut |_| ()).starts_with(r#"{"result":{"scenario":"playground","#));
-//! let wrong = plait_wasm::answer(r#"{ "scenario": {}, "scheduler": "lowest-rtt", "run": null }"#, &mut |_| ());
+//! let request = r#"{ "scenario": {}, "scheduler": "lowest-rtt", "run": null }"#;
+//! let wrong = plait_wasm::answer(request, &mut |_| ());
 //! assert!(wrong.starts_with(r#"{"error":""#));
 //! ```
 
