@@ -350,6 +350,25 @@ def test_the_page_says_that_it_simulates_and_whether_it_copied(opened: Page) -> 
 
 
 @NEEDS_SIMULATOR
+def test_packets_are_drawn_before_a_long_run_ends(opened: Page) -> None:
+    before = opened.locator("#duration").input_value()
+    opened.evaluate("""() => {
+      const { dataset } = document.documentElement;
+      delete dataset.packetsMs;
+      delete dataset.completeMs;
+      window.seen = [];
+      const look = () => window.seen.push(Object.keys(dataset).join());
+      new MutationObserver(look).observe(document.documentElement, { attributes: true });
+    }""")
+    changed(opened, "duration", "60s")
+    opened.wait_for_function("window.seen.includes('packetsMs,completeMs')")
+    assert opened.evaluate("window.seen") == ["packetsMs", "packetsMs,completeMs"]
+    opened.evaluate("document.getElementById('status').textContent = ''")
+    changed(opened, "duration", before)
+    drawn(opened)
+
+
+@NEEDS_SIMULATOR
 def test_nothing_is_wider_than_a_telephone(opened: Page) -> None:
     opened.set_viewport_size({"width": 390, "height": 844})
     assert opened.evaluate("document.documentElement.scrollWidth") <= 390
