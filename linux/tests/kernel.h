@@ -17,6 +17,7 @@ typedef __s32 s32;
 #define __exit
 #define __used			__attribute__((used))
 #define ALIGN(value, to)	(((value) + (to) - 1) / (to) * (to))
+#define ULONG_MAX		(~0UL)
 #define INT_MAX			0x7fffffff
 #define BITS_PER_BYTE		8
 #define USEC_PER_SEC		1000000L
