@@ -313,7 +313,7 @@ def _record(time_ns: int, token: int, windows: list[tuple[int, int]], kind: int,
     """Return a record of linux/schedulers/log.c; a path has a window and packets in flight."""
     decision = struct.pack("<QBB6x", 1, kind, path)
     connection = struct.pack("<6QIBBBx", 9, 4, 50, 60, 1 << 63, 3, 1, 0, 1, 0)
-    record = struct.pack("<qII", time_ns, len(windows), token) + decision + connection
+    record = struct.pack("<qHHI", time_ns, len(windows), 1, token) + decision + connection
     for number, (cwnd, in_flight) in enumerate(windows):
         amounts = (1448, cwnd, 2**32 - 1, in_flight, 0, 2**32 - 1, 0, 0, 1)
         times = (20_000_000, 1, 1, 1, -(1 << 63), 200_000_000, 0, 1, -(1 << 63))

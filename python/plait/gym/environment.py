@@ -33,6 +33,8 @@ except ImportError as error:
 
 MOST_SEEDS = 2**31
 """Number of seeds from which a reset without a seed draws."""
+ATTEMPTS = 20
+"""Number of runs that a reset without a seed begins until one asks for an action."""
 
 Action = int | np.integer[Any] | npt.NDArray[np.float32]
 Scenarios = AnyScenario | Sequence[AnyScenario] | Callable[[np.random.Generator], AnyScenario]
@@ -109,7 +111,8 @@ class Environment(gymnasium.Env[Observation, Any]):
 
         Args:
             seed: seed of the scenario's drawing and of the run, which meets the losses of
-                `plait.run` with this seed. Without it, the next seed is drawn.
+                `plait.run` with this seed. Without it, the next seed is drawn. A run that asks for
+                no action, because its handshake was lost, is drawn again.
             options: none are known.
 
         Raises:
@@ -117,6 +120,20 @@ class Environment(gymnasium.Env[Observation, Any]):
         """
         super().reset(seed=seed)
         self.close()
+        for _ in range(ATTEMPTS if seed is None else 1):
+            scenario = self._next_scenario()
+            number = int(self.np_random.integers(MOST_SEEDS)) if seed is None else seed
+            told = self._begin(scenario, number)
+            if not isinstance(told, Result):
+                break
+            self.close()
+        else:
+            message = f"{scenario.name}: the run ended without a decision to take"
+            raise RunError(message)
+        self.facts, self.result = told, None
+        return observe(told), {**self._info(told), "scenario": scenario.name, "seed": number}
+
+    def _next_scenario(self) -> _core.Scenario:
         scenario = parsed_scenario(self._drawn(self.np_random))
         if len(_names(scenario)) != len(self.path_names):
             message = (
@@ -124,19 +141,15 @@ class Environment(gymnasium.Env[Observation, Any]):
                 "as in the first scenario"
             )
             raise ScenarioError(message)
-        number = int(self.np_random.integers(MOST_SEEDS)) if seed is None else seed
+        return scenario
+
+    def _begin(self, scenario: _core.Scenario, number: int) -> Facts | Result:
         if self._perturb:
             text = perturbed(scenario.json, number)
             scenario = _core.Scenario(text, scenario.name, "", format="json")
         self._handover = Handover(_run(scenario, number, self.interval))
         self._end = weakref.finalize(self, self._handover.stop)
-        told = self._wait(self._handover)
-        if isinstance(told, Result):
-            self.close()
-            message = f"{scenario.name}: the run ended without a decision to take"
-            raise RunError(message)
-        self.facts, self.result = told, None
-        return observe(told), {**self._info(told), "scenario": scenario.name, "seed": number}
+        return self._wait(self._handover)
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Take an action, and return the facts of the next one.

@@ -22,7 +22,6 @@ from plait._core import ScenarioError
 from plait.playground import simulator
 from plait.playground.presets import presets
 from plait.reports.page import embedded
-from plait.results.result import verdicts
 from plait.scenarios.files import FILE_KEYS
 from plait.scenarios.scenario import load
 from plait.scenarios.scheduler import called, schedulers
@@ -47,7 +46,7 @@ def page(opened: Mapping[str, Any] | None = None) -> str:
     environment = Environment(
         loader=PackageLoader("plait.playground", "."), autoescape=True, undefined=StrictUndefined
     )
-    data = {"presets": list(presets()), "schedulers": known(), "verdicts": verdicts(), "opened": opened}
+    data = {"presets": list(presets()), "schedulers": known(), "opened": opened}
     return environment.get_template("page.html.j2").render(
         style=Markup(_file("page.css")),
         data=Markup(embedded(data)),
