@@ -9,5 +9,6 @@ mod determinism;
 mod golden;
 mod interrupt;
 mod oracle;
+mod own_controller;
 mod random;
 mod scenarios;
