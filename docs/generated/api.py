@@ -27,6 +27,9 @@ GROUPS = {
         *DECISIONS,
         "check_scheduler", "schedulers", "verdicts", "scenario_keys",
     ),
+    "Congestion controllers": (
+        "CongestionController", "Acknowledgement", "CongestionEvent", "PathShare", "RateSample",
+    ),
     "Models": ("PathModel", "max_blocking_ms", "min_receive_buffer_bytes", "asymmetry"),
     "Real paths": (
         "send", "receive", "connect", "Sender", "Receiver",
@@ -69,7 +72,10 @@ def entry(name: str, thing: Any) -> str:
     return "\n\n".join(parts[:3]) + ("\n\n" + "\n".join(parts[3:]) if parts[3:] else "")
 
 
-COMPILED = ("Scheduler", "Connection", "Message", "PathFacts", "Event", "check_scheduler", *DECISIONS)
+COMPILED = (
+    "Scheduler", "Connection", "Message", "PathFacts", "Event", "check_scheduler", *DECISIONS,
+    *GROUPS["Congestion controllers"],
+)  # fmt: skip
 """Compiled names: their attributes and meanings are in the stub."""
 
 

@@ -45,14 +45,19 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from plait._core import (
+    Acknowledgement,
     Assign,
     ConformanceError,
+    CongestionController,
+    CongestionEvent,
     Connection,
     Defer,
     Event,
     Limit,
     Message,
+    PathShare,
     Penalize,
+    RateSample,
     Recall,
     Reinject,
     RunError,
@@ -135,11 +140,14 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "Acknowledgement",
     "Advice",
     "Assign",
     "Bound",
     "Comparison",
     "ConformanceError",
+    "CongestionController",
+    "CongestionEvent",
     "Connection",
     "ConstantRateFlow",
     "Defer",
@@ -156,7 +164,9 @@ __all__ = [
     "PathFacts",
     "PathModel",
     "PathProgress",
+    "PathShare",
     "Penalize",
+    "RateSample",
     "Recall",
     "Received",
     "Receiver",

@@ -2,6 +2,7 @@
 //! written in Python.
 
 use crate::captured::{self, Captures, Encapsulation, Failure};
+use crate::controller::{self, Factories};
 use crate::foreign::Foreign;
 use crate::run::Run;
 use crate::scenario::Parsed;
@@ -41,14 +42,17 @@ pub(crate) struct Job {
     python_scheduler: Option<Py<PyAny>>,
     foreign: Option<Foreign>,
     captures: Option<Captures>,
+    /// Whether congestion controllers are written in Python.
+    python_controllers: bool,
+    raised: Raised,
 }
 
 #[pymethods]
 impl Job {
     #[new]
     #[pyo3(signature = (
-        scenario, *, scheduler = None, python_scheduler = None, foreign = None, seed = None,
-        packets = false, series_ns = None, decisions_from_ns = None, pcap = None,
+        scenario, *, scheduler = None, python_scheduler = None, foreign = None, controllers = None,
+        seed = None, packets = false, series_ns = None, decisions_from_ns = None, pcap = None,
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn new(
@@ -57,13 +61,21 @@ impl Job {
         scheduler: Option<&str>,
         python_scheduler: Option<Py<PyAny>>,
         foreign: Option<Py<Foreign>>,
+        controllers: Option<Factories>,
         seed: Option<u64>,
         packets: bool,
         series_ns: Option<u64>,
         decisions_from_ns: Option<u64>,
         pcap: Option<Vec<PathBuf>>,
     ) -> PyResult<Self> {
-        let parsed = scenario.get().changed(scheduler, seed).map_err(bad_input)?;
+        let mut parsed = scenario.get().changed(scheduler, seed).map_err(bad_input)?;
+        let (factories, raised) = (controllers.unwrap_or_default(), Raised::default());
+        if !factories.is_empty() {
+            parsed = parsed.with_controllers(|name| {
+                let make = factories.get(name)?.clone_ref(py);
+                Some(controller::factory(make, raised.clone()))
+            });
+        }
         let scenario = &parsed.scenario;
         if series_ns == Some(0) {
             return Err(bad_input("series: the sampling interval must be more than 0"));
@@ -86,7 +98,8 @@ impl Job {
             (None, None) => captured::scheduler_text(scenario),
         };
         let captures = pcap.map(|places| Captures { places, scheduler: text });
-        Ok(Self { parsed, options, python_scheduler, foreign, captures })
+        let python_controllers = !factories.is_empty();
+        Ok(Self { parsed, options, python_scheduler, foreign, captures, python_controllers, raised })
     }
 
     /// The scenario of the run, with the job's scheduler and seed.
@@ -135,6 +148,11 @@ impl Job {
         &self.options
     }
 
+    /// Whether the run calls Python, and so needs the calling thread.
+    const fn is_python(&self) -> bool {
+        self.python_scheduler.is_some() || self.python_controllers
+    }
+
     /// Makes the run of a scheduler that is not written in Python.
     fn make(&self, encapsulation: Encapsulation<'_>, control: &mut dyn FnMut(f64) -> Control) -> Outcome {
         let Some(foreign) = &self.foreign else {
@@ -148,7 +166,8 @@ impl Job {
                 }
                 (encapsulation, captures) => {
                     let encapsulation = (encapsulation, captures.as_ref());
-                    captured::simulate(scenario, &mut scheduler, options, encapsulation, control, || true)
+                    let wanted = || !is_raised(&self.raised);
+                    captured::simulate(scenario, &mut scheduler, options, encapsulation, control, wanted)
                 }
             };
             return result.map(|result| (result, None));
@@ -224,11 +243,11 @@ fn run(
         py.check_signals()?;
         progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (done,)).map(|_| ()))
     };
-    let native: Vec<usize> = (0..jobs.len()).filter(|&at| jobs[at].python_scheduler.is_none()).collect();
+    let native: Vec<usize> = (0..jobs.len()).filter(|&at| !jobs[at].is_python()).collect();
     let share = native.len() as f64 / jobs.len().max(1) as f64;
     let chosen = (&native[..], encapsulation);
     run_native(py, &jobs, chosen, threads, &mut outcomes, |py, done| report(py, done * share))?;
-    let python: Vec<usize> = (0..jobs.len()).filter(|&at| jobs[at].python_scheduler.is_some()).collect();
+    let python: Vec<usize> = (0..jobs.len()).filter(|&at| jobs[at].is_python()).collect();
     for (count, &at) in python.iter().enumerate() {
         let outcome = run_python(py, jobs[at], encapsulation, |py, done| {
             report(py, share + (1.0 - share) * (count as f64 + done) / python.len() as f64)
@@ -350,20 +369,25 @@ fn run_python(
     encapsulation: Encapsulation<'_>,
     mut report: impl FnMut(Python<'_>, f64) -> PyResult<()>,
 ) -> PyResult<Outcome> {
-    let Some(object) = &job.python_scheduler else { return Err(bad_input("no scheduler")) };
-    let names = job.scenario().paths.iter().map(|path| path.name.clone()).collect();
-    let raised = Raised::default();
-    let scheduler = PythonScheduler::new(object.bind(py), names, raised.clone())?;
+    let raised = &job.raised;
     let mut interrupted = None;
     let mut control = |share: f64| match report(py, share) {
+        Ok(()) if is_raised(raised) => Control::Interrupt,
         Ok(()) => Control::Continue,
         Err(error) => {
             interrupted = Some(error);
             Control::Interrupt
         }
     };
-    let outcome = job.watch(scheduler, encapsulation, &mut control, || !is_raised(&raised));
-    if let Some(error) = take(&raised).or(interrupted) {
+    let outcome = match &job.python_scheduler {
+        Some(object) => {
+            let names = job.scenario().paths.iter().map(|path| path.name.clone()).collect();
+            let scheduler = PythonScheduler::new(object.bind(py), names, raised.clone())?;
+            job.watch(scheduler, encapsulation, &mut control, || !is_raised(raised))
+        }
+        None => job.make(encapsulation, &mut control),
+    };
+    if let Some(error) = take(raised).or(interrupted) {
         return Err(error);
     }
     Ok(outcome)

@@ -22,7 +22,7 @@ from plait.results.recorded import RESULT, SCENARIO, read_parquet, read_result
 from plait.results.result import TABLES, Result
 from plait.results.writing import write_result
 from plait.runs.run import Task, run_tasks
-from plait.scenarios.files import FILE_KEYS
+from plait.scenarios.files import file_of
 from plait.scenarios.own import Own
 from plait.scenarios.scenario import from_table
 from plait.support.files import make_folder
@@ -223,7 +223,7 @@ def _renamed(value: Any, name: str, new: str) -> Any:
     """Return a scenario's table with another name of a trace."""
     if isinstance(value, Mapping):
         return {
-            key: new if key in FILE_KEYS and inner == name else _renamed(inner, name, new)
+            key: new + inner.removeprefix(name) if file_of(key, inner) == name else _renamed(inner, name, new)
             for key, inner in value.items()
         }
     return [_renamed(inner, name, new) for inner in value] if isinstance(value, list) else value
@@ -233,7 +233,8 @@ def _restore_traces(found: Bundle, base: Path, file: Path) -> None:
     """Write the names of traces as they were, instead of those of the unpacked files."""
     text = before = file.read_text(encoding="utf-8")
     for name, at in found.about["traces"].items():
-        text = text.replace(json.dumps(str(base / at)), json.dumps(name))
+        for end in ('"', ":"):  # a controller's class follows its file
+            text = text.replace(json.dumps(str(base / at))[:-1] + end, json.dumps(name)[:-1] + end)
     if text != before:
         file.write_text(text, encoding="utf-8")
 

@@ -19,6 +19,7 @@ class Kernel(Engine):
     lacks: ClassVar[Mapping[Ability, str]] = {
         "python": "the kernel runs no Python",
         "library": "the kernel runs no shared library, only schedulers compiled into it (linux/schedulers)",
+        "controller": "the kernel has its own controllers; expected cubic, newreno or bbr",
         "pcap": f"the kernel makes its own captures; {lab.KEEP}=DIR keeps them: DIR/run-0/sender.pcap, …",
     }
 

@@ -19,6 +19,7 @@ class Usrsctp(Engine):
 
     name = "usrsctp"
     lacks: ClassVar[Mapping[Ability, str]] = {
+        "controller": "the stack has its own controller; expected newreno",
         "pcap": "it writes no captures yet; --engine sim writes the simulator's",
     }
 

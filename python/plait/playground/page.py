@@ -22,7 +22,7 @@ from plait._core import ScenarioError
 from plait.playground import simulator
 from plait.playground.presets import presets
 from plait.reports.page import embedded
-from plait.scenarios.files import FILE_KEYS
+from plait.scenarios.files import CONTROLLER_KEY, FILE_KEYS, file_of
 from plait.scenarios.scenario import load
 from plait.scenarios.scheduler import called, schedulers
 
@@ -87,10 +87,20 @@ def _files(scenario: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
             named = f" ({one['name']})" if "name" in one else ""
             for direction, table in (("", one), *((f"{key}.", one.get(key, {})) for key in DIRECTIONS)):
                 places.append((f"{kind}[{index}].{direction}", named, table))
+    yield from _controllers(scenario)
     for place, named, table in places:
         for key in FILE_KEYS:
             if isinstance(table.get(key), str):
                 yield f"{place}{key}{named}", table[key], INSTEAD.get(key, "a list of steps")
+
+
+def _controllers(scenario: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Yield the place and the name of each controller of the user's own, in the same form."""
+    flows = ((f"flow[{index}].", flow) for index, flow in enumerate(scenario.get("flow", ())))
+    for place, table in (("transport.", scenario.get("transport", {})), *flows):
+        value = table.get(CONTROLLER_KEY)
+        if file_of(CONTROLLER_KEY, value) is not None:
+            yield f"{place}{CONTROLLER_KEY}", value, "a built-in controller"
 
 
 def known() -> list[dict[str, str]]:

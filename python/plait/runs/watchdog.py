@@ -1,4 +1,4 @@
-"""Ends a run whose Python scheduler does not return from a decision."""
+"""Ends a run whose Python scheduler or congestion controller does not return from a call."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 
 from plait import _core
+from plait.scenarios.python_class import CONTROLLER, SCHEDULER
 
 LIMIT_SECONDS = 10.0
 """Maximum wall-clock time of one call. Simulated time stands still meanwhile, so results do not
 depend on it."""
 LOOKS = 10
 """Number of checks within the limit."""
+METHODS = ("decide", "on_ack", "on_event")
+"""The methods that a run calls."""
 DEBUGGERS = ("bdb", "pdb", "pydevd", "debugpy")
 """Debugger modules. Their frames, or frames that they trace, show that a user steps through the
 program."""
@@ -30,24 +33,25 @@ class _NeverReturnedError(BaseException):
 class Watchdog:
     """Context manager around runs: a call beyond the time limit raises RunError.
 
-    It checks `decide` and `on_event` through the frames of the thread that entered it, so a
+    It checks the methods in `METHODS` through the frames of the thread that entered it, so a
     decision costs nothing. It cannot interrupt C code that does not return. With a debugger it does
     nothing.
 
     Args:
-        schedulers: objects or classes whose methods are called meanwhile; only those written in
-            Python count.
+        own: schedulers and controllers, objects or classes whose methods are called meanwhile; only
+            those written in Python count.
     """
 
-    def __init__(self, schedulers: Iterable[object]) -> None:
+    def __init__(self, own: Iterable[object]) -> None:
         self._codes: dict[CodeType, str] = {}
-        for one in schedulers:
-            for name in ("decide", "on_event"):
+        for one in own:
+            for name in METHODS:
                 method = getattr(one, name, None)
                 code = getattr(getattr(method, "__func__", method), "__code__", None)
                 if code is not None:
                     kind = one if isinstance(one, type) else type(one)
-                    self._codes[code] = f"{kind.__name__}.{name}"
+                    word = (SCHEDULER if issubclass(kind, SCHEDULER.base) else CONTROLLER).word
+                    self._codes[code] = f"{word} {kind.__name__}.{name}"
         self._thread = threading.get_ident()
         self._ended = threading.Event()
         self._watcher: threading.Thread | None = None
@@ -71,10 +75,9 @@ class Watchdog:
             ):  # the call returned after all, before the exception was raised
                 time.sleep(0)
         if isinstance(error, _NeverReturnedError):
-            message = (
-                f"scheduler {self._found} had not returned after {LIMIT_SECONDS:g} s; expected a decision, "
-                "such as plait.Wait()"
-            )
+            decides = str(self._found).startswith(SCHEDULER.word)
+            expected = "; expected a decision, such as plait.Wait()" if decides else ""
+            message = f"{self._found} had not returned after {LIMIT_SECONDS:g} s{expected}"
             raise _core.RunError(message) from None
 
     def _watch(self) -> None:

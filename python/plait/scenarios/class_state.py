@@ -1,4 +1,4 @@
-"""Detects changes of a scheduler's class attributes, which would affect the next run."""
+"""Detects changes of a class's attributes by a run, which would affect the next run."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from plait import _core
+from plait.scenarios.python_class import CONTROLLER, SCHEDULER
+
+BASES = (SCHEDULER.base, CONTROLLER.base)
+"""The classes that users extend."""
 
 
 class ClassState:
@@ -15,7 +19,7 @@ class ClassState:
     Objects that pickle refuses are left out.
 
     Args:
-        kinds: subclasses of `Scheduler`.
+        kinds: subclasses of `Scheduler` and `CongestionController`.
     """
 
     def __init__(self, kinds: Iterable[type]) -> None:
@@ -32,8 +36,9 @@ class ClassState:
             now = _attributes(kind)
             changed = [name for name in {**before, **now} if before.get(name) != now.get(name)]
             if changed:
+                word = (CONTROLLER if issubclass(kind, CONTROLLER.base) else SCHEDULER).word
                 message = (
-                    f"scheduler {kind.__name__}: the run changed {kind.__name__}.{changed[0]}, an attribute of the "
+                    f"{word} {kind.__name__}: the run changed {kind.__name__}.{changed[0]}, an attribute of the "
                     f"class, with which the next run would begin; expected self.{changed[0]} = … in __init__"
                 )
                 raise _core.ScenarioError(message)
@@ -43,7 +48,7 @@ def _attributes(kind: type) -> Mapping[str, bytes]:
     """Return the data of a class and of its base classes, by name."""
     found: dict[str, bytes] = {}
     for one in reversed(kind.__mro__):
-        if issubclass(one, _core.Scheduler) and one is not _core.Scheduler:
+        if issubclass(one, BASES) and one not in BASES:
             found |= dict(_pickled(vars(one)))
     return found
 

@@ -1,4 +1,4 @@
-"""User-defined schedulers in text form: ``FILE:CLASS``, then any number of ``:parameter=value``.
+"""Users' schedulers and congestion controllers in text form: ``FILE:CLASS:parameter=value:…``.
 
 FILE is a Python file, or a shared library with the C interface of the crate plait-sched-ffi.
 """
@@ -15,6 +15,7 @@ from typing import Any
 
 from plait import _core
 from plait.scenarios import library, python_class
+from plait.scenarios.python_class import SCHEDULER, Kind, T
 
 PYTHON, LIBRARIES = (".py",), (".so", ".dylib")
 """File name suffixes of schedulers."""
@@ -26,18 +27,19 @@ class Own:
     """A user-defined scheduler, with all data to create it, also on another machine.
 
     file: name as given. name: name of the class. given: its parameters as text. content: content of
-    the file.
+    the file. word: its kind in messages.
     """
 
     file: str
     name: str
     given: tuple[tuple[str, str], ...] = ()
     content: bytes = field(default=b"", repr=False)
+    word: str = field(default=SCHEDULER.word, repr=False)
 
     @property
     def origin(self) -> str:
         """Name of the scheduler in messages."""
-        return f"scheduler '{with_parameters(f'{self.file}:{self.name}', self.given)}'"
+        return f"{self.word} '{with_parameters(f'{self.file}:{self.name}', self.given)}'"
 
     @property
     def label(self) -> str:
@@ -73,8 +75,16 @@ class Own:
         if self.is_library:
             loaded = library.load(self.content, self.sha256, self.file, self.origin)
             return library.make(loaded, self.file, self.name, self.given, self.origin)
-        kind = python_class.load(self.content.decode("utf-8"), self.file, self.name, self.origin)
-        return python_class.make(kind, self.given, self.origin)
+        return self.maker(SCHEDULER)[1]()
+
+    def maker(self, kind: Kind[T]) -> tuple[type[T], Callable[[], T]]:
+        """Load the class from a fresh module; return it, and a function that creates instances.
+
+        Raises:
+            ScenarioError: see `make`.
+        """
+        one = python_class.load(self.content.decode("utf-8"), self.file, self.name, self.origin, kind)
+        return one, lambda: python_class.make(one, self.given, self.origin, kind)
 
     def changed(self, change: Callable[[str], str]) -> Own:
         """Return a copy with changed parameter texts."""
@@ -96,13 +106,19 @@ def is_own(text: str) -> bool:
     return text.partition(":")[0].endswith(PYTHON + LIBRARIES)
 
 
-def read_own(text: str, folder: Path = Path(), more: Mapping[str, Any] | None = None) -> Own:
+def read_own(
+    text: str,
+    folder: Path = Path(),
+    more: Mapping[str, Any] | None = None,
+    word: str = SCHEDULER.word,
+) -> Own:
     """Read the scheduler ``FILE:CLASS:parameter=value``, with FILE relative to `folder`.
 
     Args:
         text: the scheduler in text form.
         folder: folder of the file.
         more: further parameters from a table, with their TOML values.
+        word: its kind in messages.
 
     Raises:
         ScenarioError: the text has another form, or the file cannot be read. The file is not run
@@ -112,26 +128,28 @@ def read_own(text: str, folder: Path = Path(), more: Mapping[str, Any] | None = 
     name, items = (rest[0], rest[1:]) if rest else ("", [])
     path = folder / file
     if not path.is_file():
-        message = f"scheduler {text!r}: no such file: {path}"
+        message = f"{word} {text!r}: no such file: {path}"
         raise _core.ScenarioError(message)
     try:
         content = path.read_bytes()
         if file.endswith(PYTHON):
             content.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        message = f"scheduler {text!r}: {path} cannot be read: {error}"
+        message = f"{word} {text!r}: {path} cannot be read: {error}"
         raise _core.ScenarioError(message) from error
-    given = parameter_texts(items, text, f"{file}:{name or 'CLASS'}")
+    given = parameter_texts(items, text, f"{file}:{name or 'CLASS'}", word)
     given += [(key, written(value)) for key, value in (more or {}).items()]
     names = [key for key, _ in given]
     for key in names:
         if names.count(key) > 1:
-            message = f"scheduler {text!r}: parameter {key!r} is given twice"
+            message = f"{word} {text!r}: parameter {key!r} is given twice"
             raise _core.ScenarioError(message)
-    return Own(str(path), name, tuple(given), content)
+    return Own(str(path), name, tuple(given), content, word)
 
 
-def parameter_texts(items: Sequence[str], text: str, before: str) -> list[tuple[str, str]]:
+def parameter_texts(
+    items: Sequence[str], text: str, before: str, word: str = SCHEDULER.word
+) -> list[tuple[str, str]]:
     """Parse the ``parameter=value`` items of the scheduler `text`, which starts with `before`.
 
     Raises:
@@ -142,13 +160,13 @@ def parameter_texts(items: Sequence[str], text: str, before: str) -> list[tuple[
     for item in items:
         key, equals, value = item.partition("=")
         if not equals or not key:
-            message = f"scheduler {text!r}: expected {before}:parameter=value, got {item!r}"
+            message = f"{word} {text!r}: expected {before}:parameter=value, got {item!r}"
             raise _core.ScenarioError(message)
         if "," in value and _NEXT.search(value):
             meant = re.sub(_NEXT, r":\1", text)
             while _NEXT.search(meant):
                 meant = re.sub(_NEXT, r":\1", meant)
-            message = f"scheduler {text!r}: ':' separates parameters, not ','; expected {meant}"
+            message = f"{word} {text!r}: ':' separates parameters, not ','; expected {meant}"
             raise _core.ScenarioError(message)
         found.append((key, value))
     return found

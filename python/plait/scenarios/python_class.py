@@ -1,4 +1,4 @@
-"""Python schedulers: loads a class from a file's text, and creates instances."""
+"""Classes of users: loads a scheduler or a congestion controller from a file's text."""
 
 from __future__ import annotations
 
@@ -7,15 +7,34 @@ import inspect
 import sys
 import traceback
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from plait import _core
 from plait.scenarios.parameters import WrongParameterError, instance
 
-DECIDE = "def decide(self, now, connection, paths)"
-"""The method that every class requires."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Kind(Generic[T]):
+    """A kind of users' classes: its word, its base class, the method that every class requires."""
+
+    word: str
+    base: type[T]
+    method: str
+    arguments: tuple[str, ...]
+
+    @property
+    def definition(self) -> str:
+        """The first line of the required method."""
+        return f"def {self.method}({', '.join(('self', *self.arguments))})"
+
+
+SCHEDULER = Kind("scheduler", _core.Scheduler, "decide", ("now", "connection", "paths"))
+CONTROLLER = Kind("controller", _core.CongestionController, "on_ack", ("ack",))
 PREFIX = "plait_user_"
 """Prefix of the module names of user files."""
 
@@ -39,8 +58,8 @@ def module_of(text: str, file: str, origin: str) -> ModuleType:
     return module
 
 
-def load(text: str, file: str, name: str, origin: str) -> type[_core.Scheduler]:
-    """Load the class `name` from a file's text; `origin` names the scheduler in messages.
+def load(text: str, file: str, name: str, origin: str, kind: Kind[T]) -> type[T]:
+    """Load the class `name` of a kind from a file's text; `origin` names it in messages.
 
     Raises:
         ScenarioError: the text cannot be run, or defines no such class.
@@ -51,9 +70,10 @@ def load(text: str, file: str, name: str, origin: str) -> type[_core.Scheduler]:
         for key, value in vars(module).items()
         if isinstance(value, type) and value.__module__ == module.__name__
     }
-    classes = {key: value for key, value in own.items() if issubclass(value, _core.Scheduler)}
+    classes = {key: value for key, value in own.items() if issubclass(value, kind.base)}
     if name in own and name not in classes:
-        message = f"{origin}: {name} ({_line(own[name], file)}) is no scheduler; expected class {name}(plait.Scheduler)"
+        expected = f"class {name}(plait.{kind.base.__name__})"
+        message = f"{origin}: {name} ({_line(own[name], file)}) is no {kind.word}; expected {expected}"
         raise _core.ScenarioError(message)
     if name not in classes:
         known = ", ".join(classes) or "none defined there"
@@ -62,39 +82,40 @@ def load(text: str, file: str, name: str, origin: str) -> type[_core.Scheduler]:
     return classes[name]
 
 
-def make(kind: type, given: Iterable[tuple[str, str]], origin: str) -> _core.Scheduler:
-    """Create an instance with parameters given as text, and check it.
+def make(one: type, given: Iterable[tuple[str, str]], origin: str, kind: Kind[T]) -> T:
+    """Create an instance of the class `one` with parameters given as text, and check it.
 
     Raises:
-        ScenarioError: a parameter is invalid, or the instance is no scheduler.
+        ScenarioError: a parameter is invalid, or the instance is not of this kind.
     """
     try:
-        made: object = instance(kind, given)
+        made: object = instance(one, given)
     except WrongParameterError as error:
         message = f"{origin}: {error}"
         raise _core.ScenarioError(message) from error
     except (Exception, SystemExit) as error:
-        raise _refused(f"{origin}: cannot be made", error, _file(kind)) from error
-    return checked(made, origin)
+        raise _refused(f"{origin}: cannot be made", error, _file(one)) from error
+    return checked(made, origin, kind)
 
 
-def checked(made: object, origin: str) -> _core.Scheduler:
-    """Return the object if it is a usable scheduler.
+def checked(made: object, origin: str, kind: Kind[T]) -> T:
+    """Return the object if it is usable as one of this kind.
 
     Raises:
-        ScenarioError: it is no scheduler, or its class lacks a required method.
+        ScenarioError: it is of another kind, or its class lacks the required method.
     """
-    kind = type(made)
-    if not isinstance(made, _core.Scheduler):
-        message = f"{origin}: {kind.__name__} is no subclass of plait.Scheduler"
+    own, name = type(made), kind.method
+    if not isinstance(made, kind.base):
+        message = f"{origin}: {own.__name__} is no subclass of plait.{kind.base.__name__}"
         raise _core.ScenarioError(message)
-    if type(made).decide is _core.Scheduler.decide and "decide" not in vars(made):
-        message = f"{origin}: {kind.__name__} ({_line(kind)}) has no decide; expected {DECIDE}"
+    if getattr(own, name) is getattr(kind.base, name) and name not in vars(made):
+        message = f"{origin}: {own.__name__} ({_line(own)}) has no {name}; expected {kind.definition}"
         raise _core.ScenarioError(message)
+    method = getattr(made, name)
     try:
-        inspect.signature(made.decide).bind(0.0, None, None)
+        inspect.signature(method).bind(*kind.arguments)
     except TypeError as error:
-        message = f"{origin}: {kind.__name__}.decide ({_line(made.decide)}): {error}; expected {DECIDE}"
+        message = f"{origin}: {own.__name__}.{name} ({_line(method)}): {error}; expected {kind.definition}"
         raise _core.ScenarioError(message) from error
     except ValueError:  # not a Python function; it has no signature
         pass

@@ -12,6 +12,7 @@ from plait import _core
 from plait._core import RunError, ScenarioError
 from plait.results.result import Result
 from plait.runs.watchdog import Watchdog
+from plait.scenarios.controller import controllers_of, has_controllers
 from plait.scenarios.python_class import place
 from plait.statistics import axes
 from plait.support.machine import plait_version
@@ -54,8 +55,9 @@ def make(
 ) -> Iterator[tuple[int, Row]]:
     """Make runs on threads of the core; rows in the order in which runs end.
 
-    A scheduler written in Python runs on the calling thread. With metrics of the plan's own, each
-    run is one call of the core on a thread of Python's own, because they need its whole result.
+    A run with a scheduler or a controller written in Python is on the calling thread. With metrics
+    of the plan's own, each run is one call of the core on a thread of Python's own, because they
+    need its whole result.
 
     Args:
         given: the runs.
@@ -79,7 +81,7 @@ def make(
             except ScenarioError as error:  # at a point that the plan did not validate
                 yield order.index, Row(str(error), None)
                 continue
-            if isinstance(own, _core.Scheduler):
+            if isinstance(own, _core.Scheduler) or has_controllers(order.scenario):
                 yield order.index, _alone(order, own, places)
                 continue
             _submit(pool, order, own)
@@ -133,17 +135,23 @@ def _alone(
     scenario = _core.Scenario(order.scenario, order.where, order.base, format="json")
     python = own if isinstance(own, _core.Scheduler) else None
     try:
+        controllers = controllers_of(scenario)
+    except ScenarioError as error:
+        return Row(str(error), None)
+    try:
         job = _core.Job(
             scenario,
             scheduler=order.scheduler.built_in,
             python_scheduler=python,
             foreign=own if isinstance(own, _core.Foreign) else None,
+            controllers=controllers,
             seed=order.seed,
             packets=any(one.packets for one in metrics),
             series_ns=series_ns(metrics),
             decisions_from_ns=0 if any(one.decisions for one in metrics) else None,
         )
-        with Watchdog([] if python is None else [python]):
+        written = [] if python is None else [python]
+        with Watchdog([*written, *(maker.kind for maker in controllers.values())]):
             (made,) = _core.run([job], threads=1, progress=watch)
         values = json.loads(_core.pick(made.json, places))
         result = Result(made, order.scheduler.label, job.scenario.json)

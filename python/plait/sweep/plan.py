@@ -36,7 +36,8 @@ import polars as pl
 from plait import _core
 from plait._core import ScenarioError
 from plait.scenarios.changes import change
-from plait.scenarios.files import FILE_KEYS, named_files
+from plait.scenarios.controller import controllers_of
+from plait.scenarios.files import CONTROLLER_KEY, FILE_KEYS, file_of, named_files
 from plait.scenarios.own import Own
 from plait.scenarios.parameters import plain_value
 from plait.scenarios.repetition import BOUNDS, perturbed
@@ -279,8 +280,11 @@ class Plan:
             names = ", ".join(sorted(unused))
             message = f"{self.origin}: set: nothing uses {names}; expected a template like {example}"
             raise ScenarioError(message)
+        checked: set[str] = set()
         for point in looked_at:
-            self._parsed(point)
+            scenario = self._parsed(point)
+            if not checked.issuperset(scenario.own_controllers):
+                checked.update(controllers_of(scenario))
 
     def _check(self, scheduler: PlannedScheduler, points: Iterable[int]) -> None:
         """Check that a scheduler can be made with its parameters at these points."""
@@ -304,9 +308,14 @@ class Plan:
 
     def _traces(self) -> set[str]:
         """Return the files that the scenarios name."""
-        changing = [value for key, value in self.set.items() if key.split(".")[-1] in FILE_KEYS]
-        filled = (fill(template, self.values(point)) for template in changing for point in range(self.points))
-        return {name for name in filled if isinstance(name, str)} | set(named_files(self.table))
+        changing = [(key.split(".")[-1], value) for key, value in self.set.items()]
+        filled = (
+            file_of(key, fill(template, self.values(point)))
+            for key, template in changing
+            if key in (*FILE_KEYS, CONTROLLER_KEY)
+            for point in range(self.points)
+        )
+        return {name for name in filled if name is not None} | set(named_files(self.table))
 
 
 def _check_keys(table: Mapping[str, Any], origin: str) -> None:

@@ -1,5 +1,6 @@
 //! Builds the simulated parts from a scenario.
 
+use super::RunError;
 use crate::application::ConnectionEnd;
 use crate::scenario::{CongestionControl, ConnectionSetup, FlowRoute, PathOptions, Scenario};
 use plait_sched::{Builtin, PathId};
@@ -30,8 +31,14 @@ fn path_config(path: &PathOptions) -> PathConfig {
     PathConfig { backup: path.backup, cost: path.cost, weight: path.weight }
 }
 
+/// Refuses a user's own controller that nothing builds.
+pub(super) fn check_controllers(scenario: &Scenario) -> Result<(), RunError> {
+    let missing = scenario.controls().find(|control| control.is_own() && control.own().is_none());
+    missing.map_or(Ok(()), |control| Err(RunError::NoController(control.name().to_owned())))
+}
+
 /// The transport of a competing TCP flow, for both ends.
-pub(super) fn tcp(scenario: &Scenario, control: Option<CongestionControl>) -> endpoint::Config {
+pub(super) fn tcp(scenario: &Scenario, control: Option<&CongestionControl>) -> endpoint::Config {
     scenario
         .transport
         .of_tcp_flow(control)
@@ -42,7 +49,7 @@ pub(super) fn tcp(scenario: &Scenario, control: Option<CongestionControl>) -> en
 pub(super) fn multipath(
     scenario: &Scenario,
     route: &FlowRoute,
-    control: Option<CongestionControl>,
+    control: Option<&CongestionControl>,
 ) -> endpoint::Config {
     let first = initial_path(scenario);
     let place = match route {
