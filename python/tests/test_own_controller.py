@@ -16,7 +16,7 @@ from plait.scenarios.bounds import bound
 from plait.sweep import Plan, read, sweep
 
 RENO = Path(__file__).parents[2] / "docs" / "examples" / "reno.py"
-PROTOCOLS = {
+PROTOCOLS: dict[str, tuple[dict[str, Any], str]] = {
     "cmt-sctp": ({"protocol": "cmt-sctp"}, "SctpReno"),
     "mptcp": ({"protocol": "mptcp", "profile": "standard"}, "Reno"),
     "mptcp-ecn": ({"protocol": "mptcp", "profile": "standard", "ecn": True}, "Reno"),
@@ -115,9 +115,8 @@ def test_reno_in_python_is_the_built_in_one(name: str, scheduler: str) -> None:
     ]
     assert metrics(made[0]) == metrics(made[1])
     assert made[0].path_series.equals(made[1].path_series)
-    seen = made[0].metrics
-    assert seen["retransmissions"] > 0
-    assert seen["timeouts"] > 0, "of the outage"
+    for one in ("retransmissions", "timeouts"):
+        assert made[0].metrics[one], "losses and an outage"
 
 
 def test_flows_take_a_controller_of_their_own() -> None:
