@@ -15,11 +15,12 @@ from generated.markdown import item, prose
 from plait import gym, plots
 
 DECISIONS = ("Assign", "Wait", "Reinject", "Recall", "Limit", "Penalize", "Defer")
+WORKLOADS = ("Workload", "Write", "Request", "End", "Delivery")
 GROUPS = {
     "Running": ("run", "compare", "repeat", "load", "Result", "Comparison", "Repeated"),
     "Scenarios": (
         "Scenario", "Transport", "Path", "Direction", "Link",
-        "Bulk", "File", "ConstantRate", "OnOff", "RequestResponse", "WriteTrace",
+        "Bulk", "File", "ConstantRate", "OnOff", "RequestResponse", "WriteTrace", "OwnWorkload",
         "TcpFlow", "MultipathFlow", "ConstantRateFlow", "OnOffFlow",
     ),
     "Schedulers": (
@@ -27,6 +28,7 @@ GROUPS = {
         *DECISIONS,
         "check_scheduler", "schedulers", "verdicts", "scenario_keys",
     ),
+    "Workloads": WORKLOADS,
     "Models": ("PathModel", "max_blocking_ms", "min_receive_buffer_bytes", "asymmetry"),
     "Real paths": (
         "send", "receive", "connect", "Sender", "Receiver",
@@ -69,7 +71,16 @@ def entry(name: str, thing: Any) -> str:
     return "\n\n".join(parts[:3]) + ("\n\n" + "\n".join(parts[3:]) if parts[3:] else "")
 
 
-COMPILED = ("Scheduler", "Connection", "Message", "PathFacts", "Event", "check_scheduler", *DECISIONS)
+COMPILED = (
+    "Scheduler",
+    "Connection",
+    "Message",
+    "PathFacts",
+    "Event",
+    "check_scheduler",
+    *DECISIONS,
+    *WORKLOADS,
+)
 """Compiled names: their attributes and meanings are in the stub."""
 
 

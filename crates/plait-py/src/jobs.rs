@@ -1,5 +1,5 @@
-//! Makes runs: on several threads for built-in schedulers, on the calling thread for schedulers
-//! written in Python.
+//! Makes runs: on several threads, or on the calling thread if scheduler or workload is written in
+//! Python.
 
 use crate::captured::{self, Captures, Encapsulation, Failure};
 use crate::foreign::Foreign;
@@ -8,6 +8,7 @@ use crate::scenario::Parsed;
 use crate::scheduler::{PythonScheduler, Raised, is_raised, take};
 use crate::tables::{self, ArrowTable};
 use crate::watch::Watched;
+use crate::workload;
 use crate::{RunError, bad_input};
 use plait_capture::Logged;
 use plait_sched::{Duration, Scheduler, Time};
@@ -18,6 +19,7 @@ use plait_sim::scenario::Scenario;
 use plait_sim::simulation::{self, Control, OnTimes, RunError as Stopped};
 use pyo3::prelude::*;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 
@@ -39,6 +41,10 @@ pub(crate) struct Job {
     parsed: Parsed,
     options: RecordOptions,
     python_scheduler: Option<Py<PyAny>>,
+    /// Whether the workload is written in Python.
+    python_workload: bool,
+    /// The exception of a scheduler or workload written in Python.
+    raised: Raised,
     foreign: Option<Foreign>,
     captures: Option<Captures>,
 }
@@ -47,8 +53,8 @@ pub(crate) struct Job {
 impl Job {
     #[new]
     #[pyo3(signature = (
-        scenario, *, scheduler = None, python_scheduler = None, foreign = None, seed = None,
-        packets = false, series_ns = None, decisions_from_ns = None, pcap = None,
+        scenario, *, scheduler = None, python_scheduler = None, foreign = None,
+        python_workload = None, seed = None, packets = false, series_ns = None, decisions_from_ns = None, pcap = None,
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn new(
@@ -57,13 +63,18 @@ impl Job {
         scheduler: Option<&str>,
         python_scheduler: Option<Py<PyAny>>,
         foreign: Option<Py<Foreign>>,
+        python_workload: Option<&Bound<'_, PyAny>>,
         seed: Option<u64>,
         packets: bool,
         series_ns: Option<u64>,
         decisions_from_ns: Option<u64>,
         pcap: Option<Vec<PathBuf>>,
     ) -> PyResult<Self> {
-        let parsed = scenario.get().changed(scheduler, seed).map_err(bad_input)?;
+        let mut parsed = scenario.get().changed(scheduler, seed).map_err(bad_input)?;
+        let raised = Raised::default();
+        if let Some(object) = python_workload {
+            parsed.scenario = Arc::new(workload::bound(&parsed.scenario, object, raised.clone())?);
+        }
         let scenario = &parsed.scenario;
         if series_ns == Some(0) {
             return Err(bad_input("series: the sampling interval must be more than 0"));
@@ -86,7 +97,8 @@ impl Job {
             (None, None) => captured::scheduler_text(scenario),
         };
         let captures = pcap.map(|places| Captures { places, scheduler: text });
-        Ok(Self { parsed, options, python_scheduler, foreign, captures })
+        let python_workload = python_workload.is_some();
+        Ok(Self { parsed, options, python_scheduler, python_workload, raised, foreign, captures })
     }
 
     /// The scenario of the run, with the job's scheduler and seed.
@@ -135,6 +147,11 @@ impl Job {
         &self.options
     }
 
+    /// Whether Python is called during the run.
+    fn calls_python(&self) -> bool {
+        self.python_scheduler.is_some() || self.python_workload
+    }
+
     /// Makes the run of a scheduler that is not written in Python.
     fn make(&self, encapsulation: Encapsulation<'_>, control: &mut dyn FnMut(f64) -> Control) -> Outcome {
         let Some(foreign) = &self.foreign else {
@@ -148,7 +165,8 @@ impl Job {
                 }
                 (encapsulation, captures) => {
                     let encapsulation = (encapsulation, captures.as_ref());
-                    captured::simulate(scenario, &mut scheduler, options, encapsulation, control, || true)
+                    let wanted = || !is_raised(&self.raised);
+                    captured::simulate(scenario, &mut scheduler, options, encapsulation, control, wanted)
                 }
             };
             return result.map(|result| (result, None));
@@ -158,7 +176,9 @@ impl Job {
         let mut control = |share: f64| {
             if fault.message().is_some() { Control::Interrupt } else { control(share) }
         };
-        let outcome = self.watch(scheduler, encapsulation, &mut control, || fault.message().is_none());
+        let outcome = self.watch(scheduler, encapsulation, &mut control, || {
+            fault.message().is_none() && !is_raised(&self.raised)
+        });
         fault.message().map_or(outcome, |message| Err(Failure::Scheduler(message.to_owned())))
     }
 
@@ -224,11 +244,11 @@ fn run(
         py.check_signals()?;
         progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (done,)).map(|_| ()))
     };
-    let native: Vec<usize> = (0..jobs.len()).filter(|&at| jobs[at].python_scheduler.is_none()).collect();
+    let native: Vec<usize> = (0..jobs.len()).filter(|&at| !jobs[at].calls_python()).collect();
     let share = native.len() as f64 / jobs.len().max(1) as f64;
     let chosen = (&native[..], encapsulation);
     run_native(py, &jobs, chosen, threads, &mut outcomes, |py, done| report(py, done * share))?;
-    let python: Vec<usize> = (0..jobs.len()).filter(|&at| jobs[at].python_scheduler.is_some()).collect();
+    let python: Vec<usize> = (0..jobs.len()).filter(|&at| jobs[at].calls_python()).collect();
     for (count, &at) in python.iter().enumerate() {
         let outcome = run_python(py, jobs[at], encapsulation, |py, done| {
             report(py, share + (1.0 - share) * (count as f64 + done) / python.len() as f64)
@@ -350,20 +370,25 @@ fn run_python(
     encapsulation: Encapsulation<'_>,
     mut report: impl FnMut(Python<'_>, f64) -> PyResult<()>,
 ) -> PyResult<Outcome> {
-    let Some(object) = &job.python_scheduler else { return Err(bad_input("no scheduler")) };
-    let names = job.scenario().paths.iter().map(|path| path.name.clone()).collect();
-    let raised = Raised::default();
-    let scheduler = PythonScheduler::new(object.bind(py), names, raised.clone())?;
+    let raised = &job.raised;
     let mut interrupted = None;
     let mut control = |share: f64| match report(py, share) {
+        Ok(()) if is_raised(raised) => Control::Interrupt,
         Ok(()) => Control::Continue,
         Err(error) => {
             interrupted = Some(error);
             Control::Interrupt
         }
     };
-    let outcome = job.watch(scheduler, encapsulation, &mut control, || !is_raised(&raised));
-    if let Some(error) = take(&raised).or(interrupted) {
+    let outcome = match &job.python_scheduler {
+        Some(object) => {
+            let names = job.scenario().paths.iter().map(|path| path.name.clone()).collect();
+            let scheduler = PythonScheduler::new(object.bind(py), names, raised.clone())?;
+            job.watch(scheduler, encapsulation, &mut control, || !is_raised(raised))
+        }
+        None => job.make(encapsulation, &mut control),
+    };
+    if let Some(error) = take(raised).or(interrupted) {
         return Err(error);
     }
     Ok(outcome)

@@ -21,6 +21,7 @@ mod scheduler;
 mod tables;
 mod transfers;
 mod watch;
+mod workload;
 
 use pyo3::create_exception;
 use pyo3::exceptions::{PyAssertionError, PyRuntimeError, PyValueError};
@@ -65,6 +66,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     facts::register(module)?;
     decisions::register(module)?;
     scheduler::register(module)?;
+    workload::register(module)?;
     tables::register(module)?;
     jobs::register(module)?;
     oracle::register(module)?;

@@ -2,7 +2,7 @@
 
 use crate::bad_input;
 use plait_sim::error::ScenarioError;
-use plait_sim::scenario::{Scenario, SchedulerChoice};
+use plait_sim::scenario::{Scenario, SchedulerChoice, Workload};
 use pyo3::prelude::*;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -60,7 +60,7 @@ impl Parsed {
         self.scenario.duration.as_nanos()
     }
 
-    /// Returns the scenario as JSON that is independent of its location: traces have absolute
+    /// Returns the scenario as JSON that is independent of its location: files have absolute
     /// paths.
     #[getter]
     pub(crate) fn json(&self) -> &str {
@@ -109,6 +109,12 @@ pub(crate) fn change(
     Ok(())
 }
 
+/// Returns the absolute path of a file.
+fn placed(base: &Path, name: &str) -> String {
+    let file = base.join(name);
+    absolute(&file).unwrap_or(file).to_string_lossy().into_owned()
+}
+
 fn canonical(scenario: &Scenario, base: &Path) -> String {
     let mut document = scenario.to_json();
     for kind in ["path", "link"] {
@@ -118,10 +124,16 @@ fn canonical(scenario: &Scenario, base: &Path) -> String {
                     continue;
                 };
                 let Some(name) = trace.as_str() else { continue };
-                let file = base.join(name);
-                *trace = absolute(&file).unwrap_or(file).to_string_lossy().into_owned().into();
+                *trace = placed(base, name).into();
             }
         }
+    }
+    if let Workload::WriteTrace(trace) = &scenario.workload {
+        document["workload"]["file"] = placed(base, &trace.file).into();
+    }
+    if let Workload::Own(own) = &scenario.workload {
+        let (file, class) = own.name.split_once(':').unwrap_or((&own.name, ""));
+        document["workload"]["kind"] = format!("{}:{class}", placed(base, file)).into();
     }
     document.to_string()
 }

@@ -15,8 +15,9 @@ from typing import ClassVar, Literal
 
 from plait import _core
 
-Ability = Literal["python", "library", "pcap"]
-"""Abilities that some engines lack: Python schedulers, library schedulers, Wireshark captures."""
+Ability = Literal["python", "library", "pcap", "workload"]
+"""Abilities that some engines lack: Python schedulers, library schedulers, Wireshark captures,
+workloads of the user."""
 
 
 class Refused(_core.ScenarioError):

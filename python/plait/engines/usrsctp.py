@@ -19,6 +19,7 @@ class Usrsctp(Engine):
 
     name = "usrsctp"
     lacks: ClassVar[Mapping[Ability, str]] = {
+        "workload": "its stack reports no messages to a class of yours; sim and quic do",
         "pcap": "it writes no captures yet; --engine sim writes the simulator's",
     }
 

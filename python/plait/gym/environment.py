@@ -20,6 +20,7 @@ from plait.gym.facts import LARGEST, Facts, Observation, observe, observed_names
 from plait.gym.handover import Handover, Run
 from plait.gym.rewards import Transition, megabits
 from plait.results.result import Result
+from plait.scenarios.own_workload import own_workload
 from plait.scenarios.repetition import perturbed
 from plait.scenarios.scenario import AnyScenario, Scenario, parsed_scenario
 from plait.scenarios.units import Duration, duration_s
@@ -213,7 +214,10 @@ def _run(scenario: _core.Scenario, seed: int, interval: float | None) -> Run:
     """
 
     def run(ask: Callable[[Facts], Any], check: Callable[[float], None]) -> Result:
-        job = _core.Job(scenario, python_scheduler=Remote(ask, interval), seed=seed)
+        workload = own_workload(scenario.json)
+        writer = None if workload is None else workload.make()
+        remote = Remote(ask, interval)
+        job = _core.Job(scenario, python_scheduler=remote, python_workload=writer, seed=seed)
         (made,) = _core.run([job], threads=1, progress=check)
         return Result(made, None, job.scenario.json)
 

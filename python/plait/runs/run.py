@@ -17,6 +17,7 @@ from plait.results.captures import Folder, capture_places
 from plait.results.result import Comparison, Result
 from plait.runs.watchdog import Watchdog
 from plait.scenarios.class_state import ClassState
+from plait.scenarios.own_workload import own_workload
 from plait.scenarios.repetition import network_of, perturbed
 from plait.scenarios.scenario import AnyScenario, parsed_scenario
 from plait.scenarios.scheduler import Choice, check_several, choice_of, label_all, override
@@ -70,13 +71,15 @@ def run_tasks(
     tasks = [replace(task, scheduler=choice_of(task.scheduler)) for task in tasks]
     labels = label_all([task.scheduler for task in tasks])
     orders, documents, folders, known = [], [], dict[str, set[str]](), Known()
-    own: list[_core.Scheduler] = []
+    own: list[object] = []
+    workloads: list[Mapping[str, Any] | None] = []
     for task, label in zip(tasks, labels, strict=True):
         taken = folders.setdefault(str(task.pcap), set())
-        order, document, python = _order(task, label, chosen, taken, known)
+        order, document, workload, python = _order(task, label, chosen, taken, known)
         orders.append(order)
         documents.append(document)
-        own += [] if python is None else [python]
+        workloads.append(workload)
+        own += python
     state = ClassState({type(one) for one in own})
     with Watchdog(own):
         runs = chosen.run(orders, workers=threads, progress=progress)
@@ -92,8 +95,11 @@ def run_tasks(
                 *([] if run.silence is None else [f"{label} {run.silence}"]),
             ],
             network_of(known[id(task.scenario), None].json) if task.perturb else None,
+            workload,
         )
-        for run, label, order, document, task in zip(runs, labels, orders, documents, tasks, strict=True)
+        for run, label, order, document, workload, task in zip(
+            runs, labels, orders, documents, workloads, tasks, strict=True
+        )
     ]
 
 
@@ -126,14 +132,18 @@ def _single(task: Task, engine: Engine) -> Order:
 
 def _order(
     task: Task, label: str | None, engine: Engine, taken: set[str], known: Known
-) -> tuple[Order, Mapping[str, Any] | None, _core.Scheduler | None]:
+) -> tuple[Order, Mapping[str, Any] | None, Mapping[str, Any] | None, list[object]]:
     """Prepare the run for an engine.
 
-    Returns the order, the record of a custom scheduler for results, and its object if it is written
-    in Python. `label` is the scheduler's label, `taken` has the folder names of captures.
+    Returns the order, the records of a scheduler and of a workload of the user for results, and
+    their objects if they are written in Python. `label` is the scheduler's label, `taken` has the
+    folder names of captures.
     """
     choice, scenario = override(task.scheduler), _scenario(task, known)
+    workload = own_workload(scenario.json)
     asked: dict[Ability, str] = {}
+    if workload is not None:
+        asked["workload"] = workload.origin
     if choice.python is not None:
         asked["python"] = f"scheduler {label}"
     if choice.foreign is not None:
@@ -143,19 +153,23 @@ def _order(
     for ability, what in asked.items():
         if why := engine.lacks.get(ability):
             raise Refused(engine.name, scenario.name, what, why)
+    writer = None if workload is None else workload.make()
     series_ns = None if task.series is None else duration_ns(task.series)
     job = _core.Job(
         scenario,
         scheduler=choice.built_in,
         python_scheduler=choice.python,
         foreign=choice.foreign,
+        python_workload=writer,
         seed=task.seed,
         packets=task.packets,
         series_ns=series_ns,
         decisions_from_ns=duration_ns(task.decisions_from) if task.decisions else None,
         pcap=None if task.pcap is None else capture_places(task.pcap, scenario.json, label, taken),
     )
-    return Order(job=job, series_ns=series_ns, decisions=task.decisions), choice.document, choice.python
+    order = Order(job=job, series_ns=series_ns, decisions=task.decisions)
+    record = None if workload is None else workload.document()
+    return order, choice.document, record, [one for one in (choice.python, writer) if one is not None]
 
 
 def _scenario(task: Task, known: Known) -> _core.Scenario:

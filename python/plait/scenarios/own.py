@@ -15,6 +15,7 @@ from typing import Any
 
 from plait import _core
 from plait.scenarios import library, python_class
+from plait.scenarios.roles import SCHEDULER, Role
 
 PYTHON, LIBRARIES = (".py",), (".so", ".dylib")
 """File name suffixes of schedulers."""
@@ -23,25 +24,26 @@ _NEXT = re.compile(r",\s*([A-Za-z_][\w-]*=.*)")
 
 @dataclass(frozen=True)
 class Own:
-    """A user-defined scheduler, with all data to create it, also on another machine.
+    """A class of the user, with all data to create it, also on another machine.
 
     file: name as given. name: name of the class. given: its parameters as text. content: content of
-    the file.
+    the file. role: a scheduler or a workload.
     """
 
     file: str
     name: str
     given: tuple[tuple[str, str], ...] = ()
     content: bytes = field(default=b"", repr=False)
+    role: Role = SCHEDULER
 
     @property
     def origin(self) -> str:
-        """Name of the scheduler in messages."""
-        return f"scheduler '{with_parameters(f'{self.file}:{self.name}', self.given)}'"
+        """Its name in messages."""
+        return f"{self.role.name} '{with_parameters(f'{self.file}:{self.name}', self.given)}'"
 
     @property
     def label(self) -> str:
-        """Name of the scheduler in results: ``Mine:share=0.5``. See `labels` for several."""
+        """Its name in results: ``Mine:share=0.5``. See `labels` for several."""
         return with_parameters(self.name, self.given)
 
     @cached_property
@@ -61,19 +63,20 @@ class Own:
             return library.load(self.content, self.sha256, self.file, self.origin).source
         return self.content.decode("utf-8")
 
-    def make(self) -> _core.Scheduler | _core.Foreign:
+    def make(self) -> Any:
         """Create an instance of a Python class, or a factory of a library's instances.
 
         Each call also creates a fresh module, so that runs are independent.
 
         Raises:
-            ScenarioError: the scheduler cannot be created; the message names the problem and its
+            ScenarioError: it cannot be created; the message names the problem and its
                 place.
         """
         if self.is_library:
             loaded = library.load(self.content, self.sha256, self.file, self.origin)
             return library.make(loaded, self.file, self.name, self.given, self.origin)
-        kind = python_class.load(self.content.decode("utf-8"), self.file, self.name, self.origin)
+        text = self.content.decode("utf-8")
+        kind = python_class.load(text, self.file, self.name, self.origin, self.role)
         return python_class.make(kind, self.given, self.origin)
 
     def changed(self, change: Callable[[str], str]) -> Own:
@@ -96,13 +99,16 @@ def is_own(text: str) -> bool:
     return text.partition(":")[0].endswith(PYTHON + LIBRARIES)
 
 
-def read_own(text: str, folder: Path = Path(), more: Mapping[str, Any] | None = None) -> Own:
-    """Read the scheduler ``FILE:CLASS:parameter=value``, with FILE relative to `folder`.
+def read_own(
+    text: str, folder: Path = Path(), more: Mapping[str, Any] | None = None, role: Role = SCHEDULER
+) -> Own:
+    """Read the class ``FILE:CLASS:parameter=value``, with FILE relative to `folder`.
 
     Args:
-        text: the scheduler in text form.
+        text: the class in text form.
         folder: folder of the file.
         more: further parameters from a table, with their TOML values.
+        role: its role.
 
     Raises:
         ScenarioError: the text has another form, or the file cannot be read. The file is not run
@@ -112,27 +118,29 @@ def read_own(text: str, folder: Path = Path(), more: Mapping[str, Any] | None = 
     name, items = (rest[0], rest[1:]) if rest else ("", [])
     path = folder / file
     if not path.is_file():
-        message = f"scheduler {text!r}: no such file: {path}"
+        message = f"{role.name} {text!r}: no such file: {path}"
         raise _core.ScenarioError(message)
     try:
         content = path.read_bytes()
         if file.endswith(PYTHON):
             content.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        message = f"scheduler {text!r}: {path} cannot be read: {error}"
+        message = f"{role.name} {text!r}: {path} cannot be read: {error}"
         raise _core.ScenarioError(message) from error
-    given = parameter_texts(items, text, f"{file}:{name or 'CLASS'}")
+    given = parameter_texts(items, text, f"{file}:{name or 'CLASS'}", role)
     given += [(key, written(value)) for key, value in (more or {}).items()]
     names = [key for key, _ in given]
     for key in names:
         if names.count(key) > 1:
-            message = f"scheduler {text!r}: parameter {key!r} is given twice"
+            message = f"{role.name} {text!r}: parameter {key!r} is given twice"
             raise _core.ScenarioError(message)
-    return Own(str(path), name, tuple(given), content)
+    return Own(str(path), name, tuple(given), content, role)
 
 
-def parameter_texts(items: Sequence[str], text: str, before: str) -> list[tuple[str, str]]:
-    """Parse the ``parameter=value`` items of the scheduler `text`, which starts with `before`.
+def parameter_texts(
+    items: Sequence[str], text: str, before: str, role: Role = SCHEDULER
+) -> list[tuple[str, str]]:
+    """Parse the ``parameter=value`` items of the choice `text`, which starts with `before`.
 
     Raises:
         ScenarioError: an item has another form; the message points out a comma used as the
@@ -142,13 +150,13 @@ def parameter_texts(items: Sequence[str], text: str, before: str) -> list[tuple[
     for item in items:
         key, equals, value = item.partition("=")
         if not equals or not key:
-            message = f"scheduler {text!r}: expected {before}:parameter=value, got {item!r}"
+            message = f"{role.name} {text!r}: expected {before}:parameter=value, got {item!r}"
             raise _core.ScenarioError(message)
         if "," in value and _NEXT.search(value):
             meant = re.sub(_NEXT, r":\1", text)
             while _NEXT.search(meant):
                 meant = re.sub(_NEXT, r":\1", meant)
-            message = f"scheduler {text!r}: ':' separates parameters, not ','; expected {meant}"
+            message = f"{role.name} {text!r}: ':' separates parameters, not ','; expected {meant}"
             raise _core.ScenarioError(message)
         found.append((key, value))
     return found

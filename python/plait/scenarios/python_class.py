@@ -1,4 +1,4 @@
-"""Python schedulers: loads a class from a file's text, and creates instances."""
+"""Classes of the user in Python: loads a class from a file's text, and creates instances."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from typing import Any
 
 from plait import _core
 from plait.scenarios.parameters import WrongParameterError, instance
+from plait.scenarios.roles import SCHEDULER, Role, role_of
 
-DECIDE = "def decide(self, now, connection, paths)"
-"""The method that every class requires."""
 PREFIX = "plait_user_"
 """Prefix of the module names of user files."""
 
@@ -39,8 +38,8 @@ def module_of(text: str, file: str, origin: str) -> ModuleType:
     return module
 
 
-def load(text: str, file: str, name: str, origin: str) -> type[_core.Scheduler]:
-    """Load the class `name` from a file's text; `origin` names the scheduler in messages.
+def load(text: str, file: str, name: str, origin: str, role: Role = SCHEDULER) -> type:
+    """Load the class `name` from a file's text; `origin` names it in messages.
 
     Raises:
         ScenarioError: the text cannot be run, or defines no such class.
@@ -51,9 +50,12 @@ def load(text: str, file: str, name: str, origin: str) -> type[_core.Scheduler]:
         for key, value in vars(module).items()
         if isinstance(value, type) and value.__module__ == module.__name__
     }
-    classes = {key: value for key, value in own.items() if issubclass(value, _core.Scheduler)}
+    classes = {key: value for key, value in own.items() if issubclass(value, role.base)}
     if name in own and name not in classes:
-        message = f"{origin}: {name} ({_line(own[name], file)}) is no scheduler; expected class {name}(plait.Scheduler)"
+        message = (
+            f"{origin}: {name} ({_line(own[name], file)}) is no {role.name}; "
+            f"expected class {name}(plait.{role.base.__name__})"
+        )
         raise _core.ScenarioError(message)
     if name not in classes:
         known = ", ".join(classes) or "none defined there"
@@ -62,11 +64,11 @@ def load(text: str, file: str, name: str, origin: str) -> type[_core.Scheduler]:
     return classes[name]
 
 
-def make(kind: type, given: Iterable[tuple[str, str]], origin: str) -> _core.Scheduler:
+def make(kind: type, given: Iterable[tuple[str, str]], origin: str) -> Any:
     """Create an instance with parameters given as text, and check it.
 
     Raises:
-        ScenarioError: a parameter is invalid, or the instance is no scheduler.
+        ScenarioError: a parameter is invalid, or the instance does not have the role of its class.
     """
     try:
         made: object = instance(kind, given)
@@ -75,29 +77,33 @@ def make(kind: type, given: Iterable[tuple[str, str]], origin: str) -> _core.Sch
         raise _core.ScenarioError(message) from error
     except (Exception, SystemExit) as error:
         raise _refused(f"{origin}: cannot be made", error, _file(kind)) from error
-    return checked(made, origin)
+    return checked(made, origin, role_of(kind))
 
 
-def checked(made: object, origin: str) -> _core.Scheduler:
-    """Return the object if it is a usable scheduler.
+def checked(made: object, origin: str, role: Role = SCHEDULER) -> Any:
+    """Return the object if it can be used in its role.
 
     Raises:
-        ScenarioError: it is no scheduler, or its class lacks a required method.
+        ScenarioError: it cannot; its class lacks a method, or a method has other arguments.
     """
     kind = type(made)
-    if not isinstance(made, _core.Scheduler):
-        message = f"{origin}: {kind.__name__} is no subclass of plait.Scheduler"
+    if not isinstance(made, role.base):
+        message = f"{origin}: {kind.__name__} is no subclass of plait.{role.base.__name__}"
         raise _core.ScenarioError(message)
-    if type(made).decide is _core.Scheduler.decide and "decide" not in vars(made):
-        message = f"{origin}: {kind.__name__} ({_line(kind)}) has no decide; expected {DECIDE}"
-        raise _core.ScenarioError(message)
-    try:
-        inspect.signature(made.decide).bind(0.0, None, None)
-    except TypeError as error:
-        message = f"{origin}: {kind.__name__}.decide ({_line(made.decide)}): {error}; expected {DECIDE}"
-        raise _core.ScenarioError(message) from error
-    except ValueError:  # not a Python function; it has no signature
-        pass
+    for method, arguments in role.methods.items():
+        expected, own = role.signature(method), getattr(made, method)
+        if getattr(kind, method) is getattr(role.base, method) and method not in vars(made):
+            if method == role.required:
+                message = f"{origin}: {kind.__name__} ({_line(kind)}) has no {method}; expected {expected}"
+                raise _core.ScenarioError(message)
+            continue
+        try:
+            inspect.signature(own).bind(*filter(None, arguments.split(", ")))
+        except TypeError as error:
+            message = f"{origin}: {kind.__name__}.{method} ({_line(own)}): {error}; expected {expected}"
+            raise _core.ScenarioError(message) from error
+        except ValueError:  # not a Python function; it has no signature
+            pass
     return made
 
 

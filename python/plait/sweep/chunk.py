@@ -12,6 +12,7 @@ from plait import _core
 from plait._core import RunError, ScenarioError
 from plait.results.result import Result
 from plait.runs.watchdog import Watchdog
+from plait.scenarios.own import Own
 from plait.scenarios.python_class import place
 from plait.statistics import axes
 from plait.support.machine import plait_version
@@ -28,7 +29,10 @@ AHEAD = 3
 
 @dataclass(frozen=True)
 class SweepRun:
-    """One run to be made: its number, the JSON of its scenario's table, its name in messages."""
+    """One run to be made: its number, the JSON of its scenario's table, its name in messages.
+
+    workload: the user's class that is the workload of the scenario, if it is one.
+    """
 
     index: int
     scenario: str
@@ -36,17 +40,21 @@ class SweepRun:
     scheduler: PlannedScheduler
     where: str
     base: str
+    workload: Own | None = None
 
 
 def orders(plan: Plan, runs: Iterable[PlannedRun]) -> Iterator[SweepRun]:
     """Yield the orders for runs of a plan."""
     place, scenario, where, values = (-1, -1), "", "", dict[str, axes.Value]()
+    workload: Own | None = None
     for run in runs:
         if run.point != place[0]:
             where, values = plan.where(run.point), plan.values(run.point)
+            workload = plan.workload(run.point)
         if (run.point, run.seed) != place:
             place, scenario = (run.point, run.seed), plan.repetition(run.point, run.seed)
-        yield SweepRun(run.index, scenario, run.seed, run.scheduler.at(values), where, str(plan.base))
+        scheduler = run.scheduler.at(values)
+        yield SweepRun(run.index, scenario, run.seed, scheduler, where, str(plan.base), workload)
 
 
 def make(
@@ -54,7 +62,7 @@ def make(
 ) -> Iterator[tuple[int, Row]]:
     """Make runs on threads of the core; rows in the order in which runs end.
 
-    A scheduler written in Python runs on the calling thread. With metrics of the plan's own, each
+    Schedulers and workloads written in Python run on the calling thread. With metrics of the plan's own, each
     run is one call of the core on a thread of Python's own, because they need its whole result.
 
     Args:
@@ -79,7 +87,7 @@ def make(
             except ScenarioError as error:  # at a point that the plan did not validate
                 yield order.index, Row(str(error), None)
                 continue
-            if isinstance(own, _core.Scheduler):
+            if order.workload is not None or isinstance(own, _core.Scheduler):
                 yield order.index, _alone(order, own, places)
                 continue
             _submit(pool, order, own)
@@ -129,21 +137,26 @@ def _alone(
     metrics: Sequence[OwnMetric] = (),
     watch: Watch | None = None,
 ) -> Row:
-    """Make a run by itself; an exception of a scheduler or a metric makes the run a failed one."""
+    """Make a run by itself; an exception in code of the user makes the run a failed one."""
     scenario = _core.Scenario(order.scenario, order.where, order.base, format="json")
     python = own if isinstance(own, _core.Scheduler) else None
+    try:
+        writer = None if order.workload is None else order.workload.make()
+    except ScenarioError as error:
+        return Row(str(error), None)
     try:
         job = _core.Job(
             scenario,
             scheduler=order.scheduler.built_in,
             python_scheduler=python,
             foreign=own if isinstance(own, _core.Foreign) else None,
+            python_workload=writer,
             seed=order.seed,
             packets=any(one.packets for one in metrics),
             series_ns=series_ns(metrics),
             decisions_from_ns=0 if any(one.decisions for one in metrics) else None,
         )
-        with Watchdog([] if python is None else [python]):
+        with Watchdog(one for one in (python, writer) if one is not None):
             (made,) = _core.run([job], threads=1, progress=watch)
         values = json.loads(_core.pick(made.json, places))
         result = Result(made, order.scheduler.label, job.scenario.json)

@@ -36,8 +36,9 @@ import polars as pl
 from plait import _core
 from plait._core import ScenarioError
 from plait.scenarios.changes import change
-from plait.scenarios.files import FILE_KEYS, named_files
+from plait.scenarios.files import FILE_KEYS, file_named, named_files
 from plait.scenarios.own import Own
+from plait.scenarios.own_workload import own_workload
 from plait.scenarios.parameters import plain_value
 from plait.scenarios.repetition import BOUNDS, perturbed
 from plait.scenarios.scheduler import ALL, built_in, distinct, label_all, parse_list
@@ -187,6 +188,10 @@ class Plan:
         """Return the scenario of a run at a point with this seed, as the JSON of its table."""
         return perturbed(self._parsed(point).json, seed) if self.perturb else self.scenario(point)
 
+    def workload(self, point: int) -> Own | None:
+        """Return the user's class that is the workload at a point; None for a built-in one."""
+        return own_workload(self.scenario(point), self.base)
+
     def where(self, point: int) -> str:
         """Describe a point, for messages."""
         values = ", ".join(f"{name} = {value}" for name, value in self.values(point).items())
@@ -281,6 +286,8 @@ class Plan:
             raise ScenarioError(message)
         for point in looked_at:
             self._parsed(point)
+        for own in filter(None, {self.workload(point) for point in looked_at}):
+            own.make()
 
     def _check(self, scheduler: PlannedScheduler, points: Iterable[int]) -> None:
         """Check that a scheduler can be made with its parameters at these points."""
@@ -304,9 +311,14 @@ class Plan:
 
     def _traces(self) -> set[str]:
         """Return the files that the scenarios name."""
-        changing = [value for key, value in self.set.items() if key.split(".")[-1] in FILE_KEYS]
-        filled = (fill(template, self.values(point)) for template in changing for point in range(self.points))
-        return {name for name in filled if isinstance(name, str)} | set(named_files(self.table))
+        keys = (*FILE_KEYS, "kind")
+        changing = {key: value for key, value in self.set.items() if key.split(".")[-1] in keys}
+        found = {
+            file_named(key.split(".")[-1], fill(template, self.values(point)))
+            for key, template in changing.items()
+            for point in range(self.points)
+        }
+        return {name for name in found if name is not None} | set(named_files(self.table))
 
 
 def _check_keys(table: Mapping[str, Any], origin: str) -> None:

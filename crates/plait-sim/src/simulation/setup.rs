@@ -1,9 +1,18 @@
 //! Builds the simulated parts from a scenario.
 
-use crate::application::ConnectionEnd;
+use super::RunError;
+use crate::application::{ConnectionEnd, Workload};
 use crate::scenario::{CongestionControl, ConnectionSetup, FlowRoute, PathOptions, Scenario};
 use plait_sched::{Builtin, PathId};
 use plait_transport::{PathConfig, endpoint};
+
+/// Checks that the workload can run.
+pub(super) fn check(scenario: &Scenario) -> Result<(), RunError> {
+    match &scenario.workload {
+        Workload::Own(own) if !own.is_bound() => Err(RunError::Unbound(own.name.clone())),
+        _ => Ok(()),
+    }
+}
 
 /// The configuration of a scenario's transport, for both ends of its connection.
 pub fn transport(scenario: &Scenario) -> endpoint::Config {
