@@ -476,11 +476,11 @@ class Delivery:
     """A block or a response that was delivered wholly."""
 
     number: int
-    """Its number in the order of writing, from 0."""
+    """Number of the message in the order of writing, from 0."""
     bytes: int
     """Its size, in payload bytes."""
     stream: int
-    """Its stream."""
+    """The number of its stream; no unit."""
     written: float
     """The time at which the block or the request was written, in seconds from the start."""
 

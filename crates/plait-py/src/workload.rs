@@ -174,11 +174,11 @@ impl End {
 /// A block or a response that was delivered wholly.
 #[pyclass(frozen, get_all, module = "plait._core")]
 pub(crate) struct Delivery {
-    /// Its number in the order of writing, from 0.
+    /// Number of the message in the order of writing, from 0.
     number: u64,
     /// Its size, in payload bytes.
     bytes: u64,
-    /// Its stream.
+    /// The number of its stream; no unit.
     stream: u32,
     /// The time at which the block or the request was written, in seconds from the start.
     written: f64,

@@ -126,7 +126,7 @@ class OwnWorkload:
 
     Args:
         kind: the class, ``FILE.py:CLASS``, relative to the folder of the scenario.
-        parameters: the parameters of the class: text, numbers, true or false.
+        parameters: the parameters of the class: text, numbers without a unit, true or false.
     """
 
     kind: str
