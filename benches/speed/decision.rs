@@ -33,7 +33,7 @@ impl<S: Scheduler> Engine<S> {
             srtt: Duration::from_millis(RTT_MILLIS[i]),
             rttvar: Duration::from_millis(RTT_MILLIS[i] / 8),
             latest_rtt: Duration::from_millis(RTT_MILLIS[i]),
-            min_rtt: Duration::from_millis(RTT_MILLIS[i]),
+            min_rtt: Duration::from_millis(RTT_MILLIS[i] * 3 / 4),
             rto: Duration::from_secs(1),
             cwnd: 10 + i as u32,
             ssthresh: 8,
@@ -58,13 +58,16 @@ impl<S: Scheduler> Engine<S> {
     fn acknowledgement(&mut self) -> u64 {
         self.now += Duration::from_micros(100);
         self.turn = if self.turn + 1 == self.paths.len() { 0 } else { self.turn + 1 };
+        let count = self.paths.len() as u64;
         let path = &mut self.paths[self.turn];
         if path.in_flight > 0 {
             path.in_flight -= 1;
             self.connection.unassigned += 1;
         }
         send(path);
-        let rtt = Some(path.srtt);
+        // Queues lengthen all round trips after the first one.
+        let first = self.now.as_nanos() <= 100_000 * count;
+        let rtt = Some(if first { path.min_rtt } else { path.srtt });
         let event = Event::Acked { path: path.id, segments: 1, rtt };
         self.scheduler.on_event(&event, &self.connection, &self.paths);
         let mut decisions = 0;

@@ -16,6 +16,7 @@ from plait import gym, plots
 
 DECISIONS = ("Assign", "Wait", "Reinject", "Recall", "Limit", "Penalize", "Defer")
 WORKLOADS = ("Workload", "Write", "Request", "End", "Delivery")
+CONTROLLERS = ("CongestionController", "Acknowledgement", "CongestionEvent", "PathShare", "RateSample")
 GROUPS = {
     "Running": ("run", "compare", "repeat", "load", "Result", "Comparison", "Repeated"),
     "Scenarios": (
@@ -29,6 +30,7 @@ GROUPS = {
         "check_scheduler", "schedulers", "verdicts", "scenario_keys",
     ),
     "Workloads": WORKLOADS,
+    "Congestion controllers": CONTROLLERS,
     "Models": ("PathModel", "max_blocking_ms", "min_receive_buffer_bytes", "asymmetry"),
     "Real paths": (
         "send", "receive", "connect", "Sender", "Receiver",
@@ -72,15 +74,9 @@ def entry(name: str, thing: Any) -> str:
 
 
 COMPILED = (
-    "Scheduler",
-    "Connection",
-    "Message",
-    "PathFacts",
-    "Event",
-    "check_scheduler",
-    *DECISIONS,
-    *WORKLOADS,
-)
+    "Scheduler", "Connection", "Message", "PathFacts", "Event", "check_scheduler",
+    *DECISIONS, *WORKLOADS, *CONTROLLERS,
+)  # fmt: skip
 """Compiled names: their attributes and meanings are in the stub."""
 
 

@@ -99,12 +99,22 @@ def missing_schedulers() -> list[str]:
     return [one for cell in cells if set(cell) != {"-"} for one in cell.split(", ")]
 
 
+def kernel_files() -> list[str]:
+    """The files of the kernel's schedulers, in the order of their names' table."""
+    files = {
+        name: file.name
+        for file in (ROOT / "linux" / "schedulers").glob("*.c")
+        for name in re.findall(r'^\t\.name = "([^"]+)"', file.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    return [files[name] for name in KERNEL_NAMES]
+
+
 LISTS: Mapping[str, Callable[[], Sequence[str]]] = {
     "schedulers": lambda: [one["name"] for one in schedulers()],
     "options": lambda: [f"+{one['suffix']}" for one in schedulers()[0]["options"] if one["suffix"]],
     "missing schedulers": missing_schedulers,
     "kernel schedulers": lambda: list(KERNEL_NAMES),
-    "kernel files": lambda: [f"{name.replace('-', '_')}.c" for name in KERNEL_NAMES],
+    "kernel files": kernel_files,
     "schedulers without needs": lambda: [one["name"] for one in schedulers() if not one["needs"]],
     "schedulers of auto": lambda: in_source(
         "crates/plait-quic/src/auto/question.rs", "pub const CANDIDATES", r'"([^"]+)"'

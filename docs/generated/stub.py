@@ -8,18 +8,24 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 STUB = ROOT / "python" / "plait" / "_core.pyi"
-SOURCE = ROOT / "crates" / "plait-py" / "src" / "facts.rs"
+SOURCES = [ROOT / "crates" / "plait-py" / "src" / name for name in ("facts.rs", "controller_facts.rs")]
 WIDTH = 100
 CLASS = re.compile(r"((?:/// .*\n)+)(?:#\[.*\n)+pub\(crate\) struct (\w+) \{\n((?: .*\n)+)\}\n")
 FIELD = re.compile(r"((?:    /// .*\n)+)    (\w+): (.+),\n")
 IN_STUB = r"^@final\nclass {}:\n.*?\n(?=\n*^\S)"
-TYPES = {"f64": "float", "String": "str", "&'static str": "str", "u8": "int", "u32": "int", "u64": "int"}
+TYPES = {
+    "f64": "float",
+    "String": "str",
+    "&'static str": "str",
+    **dict.fromkeys(("u8", "u32", "u64", "usize"), "int"),
+}
 """Types of Rust that have another name in Python."""
 
 
 def filled(text: str) -> str:
     """The stub with the classes that the Rust source has now."""
-    for about, name, body in CLASS.findall(SOURCE.read_text(encoding="utf-8")):
+    source = "".join(file.read_text(encoding="utf-8") for file in SOURCES)
+    for about, name, body in CLASS.findall(source):
         fields = (
             f"    {field}: {python_type(rust)}\n{docstring(lines)}"
             for lines, field, rust in FIELD.findall(body)
@@ -33,8 +39,11 @@ def filled(text: str) -> str:
 
 def python_type(rust: str) -> str:
     """The type in Python of a field of a compiled class."""
-    optional = re.fullmatch(r"Option<(.+)>", rust)
-    return f"{python_type(optional[1])} | None" if optional else TYPES.get(rust, rust)
+    if found := re.fullmatch(r"Option<(.+)>", rust):
+        return f"{python_type(found[1])} | None"
+    if found := re.fullmatch(r"Vec<(.+)>", rust):
+        return f"list[{python_type(found[1])}]"
+    return TYPES.get(rust, rust)
 
 
 def docstring(lines: str) -> str:

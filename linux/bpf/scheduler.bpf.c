@@ -33,6 +33,9 @@ char _license[] SEC("license") = "GPL";
 unsigned int path_costs[PLAIT_PATHS_MAX];
 unsigned int path_weights[PLAIT_PATHS_MAX] = { [0 ... PLAIT_PATHS_MAX - 1] = 1 };
 
+/* Enough state for any scheduler here. */
+#define STATE_SIZE	2048
+
 /* A subflow as it was when the scheduler was asked last. */
 struct subflow {
 	u32	id;
@@ -45,7 +48,7 @@ struct subflow {
 
 struct connection {
 	u32	token;
-	u64	state[PLAIT_STATE_SIZE / sizeof(u64)];
+	u64	state[STATE_SIZE / sizeof(u64)];
 	struct plait_connection facts;
 	struct plait_path paths[PLAIT_PATHS_MAX];
 	struct subflow subflows[PLAIT_PATHS_MAX];
@@ -58,6 +61,9 @@ struct {
 	__type(value, struct connection);
 } connections SEC(".maps");
 
+/* A call that is not removed is an error. */
+extern void state_is_too_large(void) __attribute__((error("the state is too large")));
+
 /* The state of a connection. A socket that connects again has another token. */
 static __always_inline struct connection *connection_of(struct mptcp_sock *msk)
 {
@@ -68,6 +74,8 @@ static __always_inline struct connection *connection_of(struct mptcp_sock *msk)
 		bpf_sk_storage_delete(&connections, msk);
 		connection = bpf_sk_storage_get(&connections, msk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	}
+	if (ALGORITHM.state_size > STATE_SIZE)
+		state_is_too_large();
 	if (connection && !connection->token) {
 		connection->token = msk->token;
 		ALGORITHM.init(connection->state);

@@ -44,13 +44,13 @@ static struct connection *connect(const struct mptcp_sock *msk)
 	const struct plait_algorithm *algorithm = plait_algorithm_of(msk);
 	struct connection *connection;
 
-	connection = kzalloc(offsetof(struct connection, plait) + plait_socket_size(algorithm),
-			     GFP_ATOMIC | __GFP_NOWARN);
-	if (!connection)
+	connection = kzalloc(sizeof(*connection), GFP_ATOMIC | __GFP_NOWARN);
+	if (!connection || plait_begin(&connection->plait, algorithm)) {
+		kfree(connection);
 		return NULL;
+	}
 	connection->msk = msk;
 	connection->netns = sock_net((const struct sock *)msk)->ns.inum;
-	plait_begin(&connection->plait, algorithm);
 	connection->plait.token = READ_ONCE(msk->token);
 	if (rhashtable_insert_fast(&connections, &connection->node, parameters)) {
 		plait_end(&connection->plait);

@@ -5,6 +5,7 @@
  * socket lock is held in both cases.
  */
 #include <linux/module.h>
+#include <linux/slab.h>
 #include <net/tcp.h>
 #include <net/mptcp.h>
 
@@ -59,16 +60,14 @@ int plait_get_send(struct mptcp_sock *msk, struct plait_socket *plait)
 	return -EAGAIN;
 }
 
-size_t plait_socket_size(const struct plait_algorithm *algorithm)
-{
-	return struct_size_t(struct plait_socket, state, plait_state_size(algorithm));
-}
-
-/* The state is zeroed. */
-void plait_begin(struct plait_socket *plait, const struct plait_algorithm *algorithm)
+/* The connection is zeroed. */
+int plait_begin(struct plait_socket *plait, const struct plait_algorithm *algorithm)
 {
 	unsigned int i;
 
+	plait->state = kmalloc(plait_state_size(algorithm), GFP_ATOMIC | __GFP_NOWARN);
+	if (!plait->state)
+		return -ENOMEM;
 	spin_lock_init(&plait->mailboxes_lock);
 	plait_queues_init(&plait->queues, 0);
 	plait_segments_init(&plait->segments, 0);
@@ -78,12 +77,14 @@ void plait_begin(struct plait_socket *plait, const struct plait_algorithm *algor
 	plait_init(algorithm, plait->state);
 	for (i = 0; i < PLAIT_PATHS_MAX; i++)
 		plait->subflows[i].limit = PLAIT_NONE;
+	return 0;
 }
 
 void plait_end(struct plait_socket *plait)
 {
 	plait_queues_free(&plait->queues);
 	plait_segments_free(&plait->segments);
+	kfree(plait->state);
 }
 
 struct plait_scheduler {

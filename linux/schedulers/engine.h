@@ -80,7 +80,7 @@ struct plait_socket {
 	struct plait_queues queues;
 	struct plait_segments segments;
 	struct rcu_head rcu;
-	u8	state[] __aligned(8);
+	void	*state;			/* of the algorithm; its own memory, as it may be large */
 };
 
 /* operations.c needs connections.c and engine.c, engine.c needs the executor and facts.c, the
@@ -192,9 +192,8 @@ int plait_carry_out(struct mptcp_sock *msk, struct plait_socket *plait,
 /* Lets a subflow probe a closed window. Returns 0, or an error. */
 int plait_probe_window(struct mptcp_sock *msk, struct plait_socket *plait);
 
-/* engine.c. Bytes of a connection's state. */
-size_t plait_socket_size(const struct plait_algorithm *algorithm);
-void plait_begin(struct plait_socket *plait, const struct plait_algorithm *algorithm);
+/* engine.c. Returns 0, or -ENOMEM. */
+int plait_begin(struct plait_socket *plait, const struct plait_algorithm *algorithm);
 void plait_end(struct plait_socket *plait);
 const struct plait_algorithm *plait_algorithm_of(const struct mptcp_sock *msk);
 /* Chooses a subflow. Returns 0, or an error. */

@@ -20,12 +20,18 @@
 /* A power of two, as kfifo requires: some 50,000 decisions over two paths. */
 #define LOG_BYTES	(16 << 20)
 
+/* The format of a record. Those of format 0 had own_rtt in place of pacing_rate. */
+#define FORMAT		1
+/* Bytes of a path's facts. */
+#define PATH_BYTES	offsetof(struct plait_path, own_rtt)
+
 /* The paths follow this head; crates/plait-capture/src/decisions.rs reads the records. Times are
  * wall-clock times.
  */
 struct record_head {
 	s64	time;
-	u32	paths;
+	u16	paths;
+	u16	format;
 	u32	token;			/* of the connection */
 	struct plait_decision decision;
 	struct plait_connection connection;
@@ -51,14 +57,16 @@ static const char * const kind_names[] = {
 static void record(const struct plait_socket *plait, const struct plait_decision *decision)
 {
 	const struct plait_facts *facts = &plait->facts;
-	size_t paths_bytes = facts->count * sizeof(facts->paths[0]);
+	size_t paths_bytes = facts->count * PATH_BYTES;
 	struct record_head head = {
 		.time = ktime_mono_to_real(plait->now),
 		.paths = facts->count,
+		.format = FORMAT,
 		.token = plait->token,
 		.decision = *decision,
 		.connection = facts->connection,
 	};
+	unsigned int i;
 
 	if (decision->kind == PLAIT_WAIT && decision->amount)
 		head.decision.amount = ktime_mono_to_real(decision->amount);
@@ -67,7 +75,8 @@ static void record(const struct plait_socket *plait, const struct plait_decision
 		dropped++;
 	} else {
 		kfifo_in(&log_fifo, &head, sizeof(head));
-		kfifo_in(&log_fifo, facts->paths, paths_bytes);
+		for (i = 0; i < facts->count; i++)
+			kfifo_in(&log_fifo, &facts->paths[i], PATH_BYTES);
 	}
 	spin_unlock_bh(&log_lock);
 }
@@ -166,7 +175,7 @@ DEFINE_SHOW_ATTRIBUTE(counters);
 int plait_log_init(void)
 {
 	BUILD_BUG_ON(sizeof(struct record_head) != 88);
-	BUILD_BUG_ON(sizeof(struct plait_path) != 112);
+	BUILD_BUG_ON(PATH_BYTES != 112);
 	if (log_decisions && log_begin())
 		return -ENOMEM;
 	plait_debugfs = debugfs_create_dir("plait", NULL);

@@ -27,10 +27,8 @@
 
 /* Largest number of subflows of an MPTCP connection in Linux (MPTCP_SUBFLOWS_MAX). */
 #define PLAIT_PATHS_MAX		8
-/* Enough state for any scheduler with its options. For tests only: connections allocate their real
- * size.
- */
-#define PLAIT_STATE_SIZE	2048
+/* Enough state for any scheduler with its options, for tests. Connections allocate its real size. */
+#define PLAIT_STATE_SIZE	16384
 /* No limit, threshold or other amount. */
 #define PLAIT_NONE		U32_MAX
 /* An unknown forward delay, or no segment. */
@@ -65,8 +63,10 @@ struct plait_path {
 	s64	forward_delay;		/* plus an offset common to all paths; or PLAIT_UNKNOWN */
 	u64	rto;
 	u64	delivery_rate;		/* bit/s of payload; 0 until measured */
-	u64	own_rtt;		/* smoothed, of packets acknowledged on the path itself */
+	u64	pacing_rate;		/* bit/s at which packets may leave; 0 without pacing */
 	s64	uncarried;		/* oldest segment in flight only elsewhere; or PLAIT_UNKNOWN */
+	/* Not in the log (log.c), because in Linux it is srtt. */
+	u64	own_rtt;		/* smoothed, of packets acknowledged on the path itself */
 };
 
 struct plait_connection {
@@ -155,6 +155,7 @@ extern const struct plait_algorithm plait_otias;
 extern const struct plait_algorithm plait_sttf;
 extern const struct plait_algorithm plait_cheapest_first;
 extern const struct plait_algorithm plait_weighted;
+extern const struct plait_algorithm plait_earliest_arrival;
 
 /* All schedulers, ended by NULL (registry.c). */
 extern const struct plait_algorithm *const plait_algorithms[];

@@ -72,6 +72,7 @@ static const struct replay_fact replay_path_facts[] = {
 	REPLAY_FACT(plait_path, own_rtt),
 	REPLAY_FACT(plait_path, min_rtt),
 	REPLAY_FACT(plait_path, delivery_rate),
+	REPLAY_FACT(plait_path, pacing_rate),
 	REPLAY_FACT(plait_path, forward_delay),
 	REPLAY_FACT(plait_path, rto),
 	REPLAY_FACT(plait_path, loss_ppm),

@@ -17,5 +17,6 @@ const struct plait_algorithm *const plait_algorithms[] = {
 	&plait_sttf,
 	&plait_cheapest_first,
 	&plait_weighted,
+	&plait_earliest_arrival,
 	NULL
 };

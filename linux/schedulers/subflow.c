@@ -94,6 +94,17 @@ static u64 delivery_rate(const struct tcp_sock *tp, u32 mss)
 	return interval ? div_u64(bits * USEC_PER_SEC, interval) : 0;
 }
 
+/* The rate of pacing in the subflow or in the queue discipline fq; 0 without pacing. */
+static u64 pacing_rate(const struct sock *ssk)
+{
+	unsigned long bytes = READ_ONCE(ssk->sk_pacing_rate);
+
+	/* The largest number means no limit. */
+	if (READ_ONCE(ssk->sk_pacing_status) == SK_PACING_NONE || bytes == ULONG_MAX)
+		return 0;
+	return (u64)bytes * BITS_PER_BYTE;
+}
+
 static u32 loss_ppm(const struct tcp_sock *tp)
 {
 	u32 sent = READ_ONCE(tp->data_segs_out);
@@ -191,6 +202,7 @@ void plait_path_facts(struct mptcp_sock *msk, struct plait_socket *plait, struct
 	path->forward_delay = forward_delay(plait, ssk);
 	path->rto = microseconds(jiffies_to_usecs(READ_ONCE(icsk->icsk_rto)));
 	path->delivery_rate = delivery_rate(tp, path->mss);
+	path->pacing_rate = pacing_rate(ssk);
 }
 
 void plait_penalize(struct plait_socket *plait, struct sock *ssk)

@@ -55,6 +55,8 @@ static void something_happens(struct model *model, bool faults)
 		break;
 	case 16:
 		subflow->tp.srtt_us = random_below(2) ? 8 * random_below(100000) : 0;
+		subflow->tp.inet_conn.sk.sk_pacing_status = random_below(SK_PACING_FQ + 1);
+		subflow->tp.inet_conn.sk.sk_pacing_rate = 1 + random_below(1000000);
 		break;
 	case 17:
 		model_push(model);

@@ -17,6 +17,7 @@ typedef __s32 s32;
 #define __exit
 #define __used			__attribute__((used))
 #define ALIGN(value, to)	(((value) + (to) - 1) / (to) * (to))
+#define ULONG_MAX		(~0UL)
 #define INT_MAX			0x7fffffff
 #define BITS_PER_BYTE		8
 #define USEC_PER_SEC		1000000L
@@ -25,8 +26,6 @@ typedef __s32 s32;
 
 #define min3(a, b, c)		min(min(a, b), c)
 #define container_of(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
-#define struct_size(ptr, member, count)	(sizeof(*(ptr)) + sizeof((ptr)->member[0]) * (count))
-#define struct_size_t(type, member, count)	struct_size((type *)NULL, member, count)
 #define BUILD_BUG_ON(condition)	static_assert(!(condition), #condition)
 #define smp_load_acquire(ptr)	__atomic_load_n(ptr, __ATOMIC_ACQUIRE)
 #define smp_store_release(ptr, value)	__atomic_store_n(ptr, value, __ATOMIC_RELEASE)

@@ -26,7 +26,8 @@ static size_t read_out(void *to, size_t size)
 int test_log(void)
 {
 	struct record_head head;
-	const size_t record_size = sizeof(head) + 2 * sizeof(struct plait_path);
+	struct plait_path path;
+	const size_t record_size = sizeof(head) + 2 * PATH_BYTES;
 	static char buffer[1 << 20];
 	unsigned long taken;
 	size_t got, all = 0;
@@ -35,6 +36,7 @@ int test_log(void)
 	plait.facts.count = 2;
 	plait.facts.connection.unassigned = 77;
 	plait.facts.paths[1].cwnd = 5;
+	plait.facts.paths[1].pacing_rate = 6;
 	check(!plait_log_init());
 	check(!memory_live);
 
@@ -59,8 +61,9 @@ int test_log(void)
 	got = read_out(buffer, sizeof(buffer));
 	check(got == 3 * record_size);
 	memcpy(&head, buffer + record_size, sizeof(head));
-	check(head.paths == 2 && head.token == 0xabcd && head.decision.amount == 3 && head.connection.unassigned == 77);
-	check(((struct plait_path *)(buffer + record_size + sizeof(head)))[1].cwnd == 5);
+	check(head.paths == 2 && head.format == 1 && head.token == 0xabcd && head.decision.amount == 3 && head.connection.unassigned == 77);
+	memcpy(&path, buffer + 2 * record_size - PATH_BYTES, PATH_BYTES);
+	check(path.cwnd == 5 && path.pacing_rate == 6);
 
 	/* Full: records that do not fit are counted, and no record is incomplete. */
 	decide(LOG_BYTES / record_size + 5);

@@ -6,7 +6,8 @@
 
 const char *const executor_schedulers[] = {
 	"round-robin", "lowest-rtt", "daps", "daps-rounds", "delivery-delay", "intelligent-dd", "dqs",
-	"redundant", "blest", "ecf", "otias", "sttf", "cheapest-first", "weighted", NULL,
+	"redundant", "blest", "ecf", "otias", "sttf", "cheapest-first", "weighted",
+	"plait", NULL,
 };
 const unsigned int executor_options = PENALIZATION | MITIGATION;
 
@@ -64,6 +65,8 @@ void executor_check(const struct model *model)
 static void segments_of_unequal_paths(struct mptcp_sched_ops *ops)
 {
 	static struct model model;
+	const struct sock *paced = (struct sock *)&model.subflows[1].tp;
+	const struct plait_facts *facts;
 
 	begin_case(&model, ops, "over unequal segments");
 	for (unsigned int i = 0; i < MODEL_SUBFLOWS; i++) {
@@ -71,16 +74,20 @@ static void segments_of_unequal_paths(struct mptcp_sched_ops *ops)
 		model.subflows[i].tp.snd_cwnd = 3 + i;
 		model.subflows[i].tp.rate_delivered = 5;
 		model.subflows[i].tp.rate_interval_us = 1000;
+		model.subflows[i].tp.inet_conn.sk.sk_pacing_status = i;
+		model.subflows[i].tp.inet_conn.sk.sk_pacing_rate = i < 2 ? 5000 : ULONG_MAX;
 	}
 	model.receive_window = 1 << 20;
 	model_window_opens(&model);
 	model.full_segments = true;
 	model_write(&model, 15001);
-	/* Rates are of payload, like segments. */
-	for (unsigned int i = 0; i < plait_of(&model.msk)->facts.count; i++) {
-		const struct plait_path *path = &plait_of(&model.msk)->facts.paths[i];
+	/* Measured rates are of payload, like segments. */
+	facts = &plait_of(&model.msk)->facts;
+	for (unsigned int i = 0; i < facts->count; i++) {
+		const struct plait_path *path = &facts->paths[i];
 
 		check(path->delivery_rate == 5 * 1000 * 8 * (u64)path->mss);
+		check(path->pacing_rate == (facts->ssks[i] == paced ? 40000 : 0));
 	}
 	come_to_an_end(&model);
 	model_release(&model);

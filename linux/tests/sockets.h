@@ -15,6 +15,8 @@
 #define TCPOLEN_MPTCP_DSS_ACK64		8
 #define TCPOLEN_MPTCP_DSS_MAP64		14
 
+enum sk_pacing { SK_PACING_NONE, SK_PACING_NEEDED, SK_PACING_FQ };
+
 enum tcp_ca_state { TCP_CA_Open, TCP_CA_Disorder, TCP_CA_CWR, TCP_CA_Recovery, TCP_CA_Loss };
 
 struct net {
@@ -24,6 +26,8 @@ struct net {
 struct sock {
 	bool	locked;			/* while one of its packets is handled */
 	int	wspace;
+	u32	sk_pacing_status;
+	unsigned long sk_pacing_rate;	/* bytes per second */
 };
 
 struct tcp_options_received {

@@ -45,8 +45,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from plait._core import (
+    Acknowledgement,
     Assign,
     ConformanceError,
+    CongestionController,
+    CongestionEvent,
     Connection,
     Defer,
     Delivery,
@@ -54,7 +57,9 @@ from plait._core import (
     Event,
     Limit,
     Message,
+    PathShare,
     Penalize,
+    RateSample,
     Recall,
     Reinject,
     Request,
@@ -140,11 +145,14 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "Acknowledgement",
     "Advice",
     "Assign",
     "Bound",
     "Comparison",
     "ConformanceError",
+    "CongestionController",
+    "CongestionEvent",
     "Connection",
     "ConstantRateFlow",
     "Defer",
@@ -163,7 +171,9 @@ __all__ = [
     "PathFacts",
     "PathModel",
     "PathProgress",
+    "PathShare",
     "Penalize",
+    "RateSample",
     "Recall",
     "Received",
     "Receiver",

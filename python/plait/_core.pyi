@@ -7,9 +7,12 @@ from typing import Any, Literal, Protocol, Self, TypeAlias, final
 from typing_extensions import disjoint_base
 
 __all__ = [
+    "Acknowledgement",
     "ArrowTable",
     "Assign",
     "ConformanceError",
+    "CongestionController",
+    "CongestionEvent",
     "Connection",
     "Defer",
     "Delivery",
@@ -23,8 +26,10 @@ __all__ = [
     "Message",
     "OutputError",
     "Path",
+    "PathShare",
     "Penalize",
     "Pool",
+    "RateSample",
     "Recall",
     "Receiving",
     "Recording",
@@ -126,7 +131,9 @@ class Scenario:
     seed: int
     duration_ns: int
     json: str
-    """Canonical JSON: every default is filled in, and traces have absolute paths."""
+    """Canonical JSON: every default is filled in, and files have absolute paths."""
+    own_controllers: list[str]
+    """Names of the congestion controllers of users, with absolute paths."""
 
     def __new__(
         cls, text: str, origin: str, base: str | PathLike[str], *, format: Literal["toml", "json"] = "toml"
@@ -245,7 +252,8 @@ class Wait:
 
 _Decision: TypeAlias = Assign | Reinject | Recall | Limit | Penalize | Defer | Wait
 
-# The next four classes are generated from crates/plait-py/src/facts.rs by `make reference`.
+# The next four classes are generated from crates/plait-py/src/facts.rs by `make reference`, the
+# facts of congestion controllers from controller_facts.rs.
 
 @final
 class Path:
@@ -488,6 +496,130 @@ _Step: TypeAlias = Write | Request | Wait | End
 _Steps: TypeAlias = _Step | Iterable[_Step] | None
 
 @final
+class PathShare:
+    """The state of one path, for controllers that couple paths."""
+
+    window: int
+    """Congestion window in bytes."""
+    srtt: float | None
+    """Smoothed round-trip time in seconds; None before the first sample."""
+    usable: bool
+    """False for a path that is not established, or that has failed."""
+
+@final
+class RateSample:
+    """A sample of the delivery rate: `delivered` bytes in `interval` seconds."""
+
+    delivered: int
+    """Bytes that the path delivered in the interval."""
+    interval: float | None
+    """The interval in seconds; None if the acknowledgement gives no sample."""
+    prior: int
+    """Bytes that the path had delivered when the newest acknowledged packet left."""
+    total: int
+    """Bytes that the path has delivered in all."""
+    app_limited: bool
+    """True if the application, the scheduler or the receiver limited the sender when that packet
+    left."""
+    lost: int
+    """Bytes that the acknowledgement shows to be lost."""
+    in_flight: int
+    """Bytes in flight after the acknowledgement."""
+
+@final
+class Acknowledgement:
+    """Newly acknowledged data of one path, from one acknowledgement."""
+
+    now: float
+    """The time in seconds from the start."""
+    bytes: int
+    """Bytes newly acknowledged, as windows count them."""
+    packets: int
+    """Packets newly acknowledged."""
+    may_grow: bool
+    """Whether the window may grow: no losses are being repaired."""
+    repairing: str | None
+    """Losses that are being repaired: `losses` that later acknowledgements showed, those of a
+    `timeout`, or None."""
+    in_flight: int
+    """Bytes of the window that were in use before the acknowledgement."""
+    limited: bool
+    """Whether data waited for room in the window while the oldest acknowledged packet was in
+    flight."""
+    srtt: float
+    """Smoothed round-trip time in seconds."""
+    rtt: float | None
+    """The round trip in seconds of the oldest acknowledged packet; None without a sample."""
+    newest_rtt: float | None
+    """The round trip in seconds of the newest acknowledged packet; None without a sample."""
+    path: int
+    """The path's index in `paths`."""
+    paths: list[PathShare]
+    """All paths of the connection, in the scenario's order."""
+    rate: RateSample | None
+    """A sample of the delivery rate; None unless the controller set `pacing_rate` in `start`."""
+
+@final
+class CongestionEvent:
+    """An event on a controller's path. Fields that its kind does not have are None."""
+
+    kind: str
+    """The kind. `loss`: later acknowledgements showed a loss; once per window of data. `mark`: the
+    receiver reported marked packets; once per window of data. `timeout`: the retransmission timer
+    ran out. `collapse`: the window is to be `window`, after a timeout or persistent congestion.
+    `undone`: the last reduction was unnecessary. `penalty`: the scheduler halves the window.
+    `idle`: no packet left for one retransmission timeout. `resumed`: a packet leaves after no
+    packet was in flight. `drained`: all data in flight was acknowledged. `measured`: a handshake
+    measured the round trip."""
+    now: float
+    """The time in seconds from the start."""
+    outstanding: int | None
+    """Of `loss`, `mark` and `timeout`: bytes sent and not cumulatively acknowledged."""
+    repairing: bool | None
+    """Of `timeout`: whether the losses of the last reduction were still being repaired."""
+    window: int | None
+    """Of `collapse`: the new window in bytes. Of `undone`: the window before the reduction."""
+    threshold: int | None
+    """Of `undone`: the threshold in bytes before the reduction; None if there was none."""
+    idle: float | None
+    """Of `resumed`: seconds since the packet before it left."""
+    app_limited: bool | None
+    """Of `resumed`: whether the path had no data, and not only no room."""
+    rtt: float | None
+    """Of `measured`: the round trip in seconds."""
+
+@disjoint_base
+class CongestionController:
+    """Base of a congestion controller written in Python: override `on_ack` and `on_event`.
+
+    Each path of each end has an instance. A method sets `window`, and `threshold` or `pacing_rate`
+    if it wants to. Amounts are in bytes as the protocol's windows count them, and rounded down.
+    """
+
+    window: float
+    """Congestion window in bytes; less than a segment counts as a segment. Begins as
+    `initial_window`."""
+    threshold: float | None
+    """Slow-start threshold in bytes, for schedulers and metrics; None for none. Begins as the
+    scenario's `initial_ssthresh`."""
+    pacing_rate: float | None
+    """Rate in bytes per second at which packets leave; None if they leave as soon as the window
+    admits them. A controller that paces sets it in `start`."""
+    segment: int
+    """Bytes that a full segment counts in windows; set before `start`."""
+    initial_window: int
+    """The scenario's `initial_window` in bytes; set before `start`."""
+    def __new__(cls, *arguments: object, **keywords: object) -> Self: ...
+    def start(self) -> None:
+        """Prepare, before any other call."""
+
+    def on_ack(self, ack: Acknowledgement) -> None:
+        """Take note of newly acknowledged data."""
+
+    def on_event(self, event: CongestionEvent) -> None:
+        """Take note of a loss, a timeout and the like."""
+
+@final
 class Library:
     """A shared library of schedulers with the C interface of plait-sched-ffi.
 
@@ -530,6 +662,7 @@ class Job:
         python_scheduler: object | None = None,
         foreign: Foreign | None = None,
         python_workload: object | None = None,
+        controllers: Mapping[str, Callable[[], CongestionController]] | None = None,
         seed: int | None = None,
         packets: bool = False,
         series_ns: int | None = None,
@@ -538,6 +671,7 @@ class Job:
     ) -> Job:
         """Describe a run.
 
+        `controllers` create the scenario's own congestion controllers, by their names there.
         Decisions are recorded from `decisions_from_ns` on, with the last one before that time;
         None records none. `pcap` has one path prefix per network path: the captures of both ends
         are written there, with "-sender.pcapng" and "-receiver.pcapng" added.

@@ -62,14 +62,14 @@ def test_no_scheduler_gains_more_than_the_bound_leaves(traffic: str, metric: str
         cells = [Cell(setting, Candidate((0, 1), one), variation, 10 * 10**9) for one in FEW]
         outcomes = runner.run(cells)
     for one in outcomes:
-        assert one.room is not None
+        assert one.bound_gain is not None
         best = max(outcomes, key=lambda other: other.score if more else -other.score).score
         gain = best / one.score - 1 if more else 1 - best / one.score
-        assert gain * 100 <= one.room + 1e-9
+        assert gain * 100 <= one.bound_gain + 1e-9
         # The same bound for all.
-        bound = one.score * (1 + one.room / 100) if more else one.score * (1 - one.room / 100)
+        bound = one.score * (1 + one.bound_gain / 100) if more else one.score * (1 - one.bound_gain / 100)
         first = outcomes[0]
-        assert bound == pytest.approx(first.score * (1 + (first.room or 0) / 100 * (1 if more else -1)))
+        assert bound == pytest.approx(first.score * (1 + (first.bound_gain or 0) / 100 * (1 if more else -1)))
 
 
 def test_an_advice_near_the_bound_says_so() -> None:

@@ -97,7 +97,17 @@ def test_the_decisions_are_those_of_the_whole_run(scheduler: str, scenario: plai
         document = answer.document()
         paths = [facts for decision in document["decisions"] for facts in decision["paths"]]
         facts = whole.decision_paths[2 * row : 2 * (row + 3)]
-        for key in ("verdict", "state", "srtt_ns", "cwnd", "limit", "in_flight", "queued", "room", "rto_ns"):
+        for key in (
+            "verdict",
+            "state",
+            "srtt_ns",
+            "cwnd",
+            "limit",
+            "in_flight",
+            "queued",
+            "cwnd_left",
+            "rto_ns",
+        ):
             assert [path[key] for path in paths] == facts[key].to_list(), key
         previous = whole.decisions["time_ns"][row - 1] if row else None
         assert document["previous_ns"] == previous
@@ -303,7 +313,7 @@ def _record(time_ns: int, token: int, windows: list[tuple[int, int]], kind: int,
     """Return a record of linux/schedulers/log.c; a path has a window and packets in flight."""
     decision = struct.pack("<QBB6x", 1, kind, path)
     connection = struct.pack("<6QIBBBx", 9, 4, 50, 60, 1 << 63, 3, 1, 0, 1, 0)
-    record = struct.pack("<qII", time_ns, len(windows), token) + decision + connection
+    record = struct.pack("<qHHI", time_ns, len(windows), 1, token) + decision + connection
     for number, (cwnd, in_flight) in enumerate(windows):
         amounts = (1448, cwnd, 2**32 - 1, in_flight, 0, 2**32 - 1, 0, 0, 1)
         times = (20_000_000, 1, 1, 1, -(1 << 63), 200_000_000, 0, 1, -(1 << 63))

@@ -212,6 +212,24 @@ def test_a_complete_file_terminates_and_the_duration_truncates() -> None:
             environment.step(np.ones(2, dtype=np.float32))
 
 
+def test_a_run_whose_handshake_was_lost_is_drawn_again() -> None:
+    """A connection that is not established asks for no action. Only a given seed is an error then."""
+    lossy = plait.Path(name="near", rate="8Mbit", rtt="20ms", loss="50%")
+    environment = plait.gym.Environment(links(paths=[lossy], duration="500ms"))
+
+    def is_silent(seed: int) -> bool:
+        try:
+            environment.reset(seed=seed)
+        except plait.RunError as error:
+            return str(error) == "links: the run ended without a decision to take"
+        return False
+
+    assert 5 < sum(map(is_silent, range(20))) < 20
+    for _ in range(20):
+        environment.reset()
+    environment.close()
+
+
 def test_an_episode_draws_its_scenario_and_its_seed() -> None:
     several = [links(name=name) for name in "abc"]
     environment = plait.gym.Environment(several, interval="100ms")

@@ -17,6 +17,7 @@ from plait.sweep.chunk import make_chunk
 from plait.sweep.plan import Plan
 from plait.sweep.sweep import sweep
 
+RENO = Path(__file__).parents[2] / "docs" / "examples" / "reno.py"
 KINDS = """
 import plait
 
@@ -298,7 +299,7 @@ PLAN = """
 scenario = "own.toml"
 schedulers = ["lowest-rtt", "mine.py:First"]
 seeds = 2
-set = { "workload.block" = "{block}" }
+set = { "workload.block" = "{block}", "transport.congestion_control" = "reno.py:Reno" }
 [[axis]]
 block = [1000, 4000]
 """
@@ -313,17 +314,20 @@ class First(plait.Scheduler):
 """
 
 
-def test_sweeps_and_bundles_carry_the_class(folder: Path, command: Command) -> None:
+def test_sweeps_and_bundles_carry_all_classes(folder: Path, command: Command) -> None:
+    """The scheduler, the workload and the congestion controller of these runs are Python classes."""
     (folder / "mine.py").write_text(FIRST)
+    (folder / "reno.py").write_text(RENO.read_text())
     (folder / "plan.toml").write_text(PLAN)
     plan = Plan.load("plan.toml")
-    assert list(plan.identity["traces"]) == ["kinds.py"]
+    assert list(plan.identity["traces"]) == ["kinds.py", "reno.py"]
     sweep(plan, folder / "set", threads=1)
     assert pl.read_parquet(folder / "set" / "*.parquet")["delivered_bytes"].n_unique() > 1
     packed = pickle.dumps(make_chunk(plan, range(len(plan))))
-    bundle(folder / "set", folder / "set.zip", [folder / "mine.py", folder / "kinds.py"])
-    for name in ("mine.py", "kinds.py"):
-        (folder / name).unlink()
+    files = [folder / name for name in ("mine.py", "kinds.py", "reno.py")]
+    bundle(folder / "set", folder / "set.zip", files)
+    for file in files:
+        file.unlink()
     rows, _ = pickle.loads(packed)()  # as on another machine
     assert [row.error for _, row in rows] == [None] * 8
     assert rerun(folder / "set.zip", folder / "again").different == []

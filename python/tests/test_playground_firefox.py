@@ -59,4 +59,4 @@ def test_a_slider_changes_the_metrics(opened: firefox.Firefox) -> None:
 def test_arrow_keys_choose_a_packet(opened: firefox.Firefox) -> None:
     opened.evaluate("() => document.getElementById('packets1').focus()")
     opened.press("ArrowRight")
-    opened.wait_for("document.querySelectorAll('#why-words table tbody tr').length === 2")
+    opened.wait_for("document.querySelectorAll('#why-words thead th').length === 3")

@@ -6,11 +6,13 @@ import base64
 import json
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from conftest import Command
 from playwright.sync_api import Browser, Page
 
 import plait
@@ -198,10 +200,43 @@ def test_arrow_keys_choose_a_packet_and_show_its_decision(opened: Page) -> None:
     opened.locator("#packets1").focus()
     opened.keyboard.press("ArrowRight")
     opened.keyboard.press("ArrowRight")
-    opened.wait_for_function("document.querySelectorAll('#why-words table tbody tr').length === 2")
+    opened.wait_for_function("document.querySelectorAll('#why-words thead th').length === 3")
     words = opened.locator("#why-words").inner_text()
     assert re.search(r"segment \d+ on (dsl|lte), sent at", words)
-    assert "The decision names this path." in words
+
+
+@NEEDS_SIMULATOR
+@pytest.mark.parametrize(
+    ("name", "from_s"), [("blest", 2.0), ("ecf", 2.0225), ("daps", 1.05), ("plait", 2.0)]
+)
+def test_the_words_about_a_packet_are_those_of_plait_explain(
+    opened: Page, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, from_s: float
+) -> None:
+    # Too narrow for a table with verdicts: each verdict has its own line.
+    monkeypatch.setenv("COLUMNS", "60")
+    table = {**next(presets())["scenario"], "name": "words"}
+    links = tmp_path / "links.json"
+    links.write_text(json.dumps(table), encoding="utf-8")
+    opened_anew(opened, {"scenario": table, "schedulers": [name, name], "from_s": from_s, "length_ms": 10})
+    opened.locator("#packets1").focus()
+    reasons = 0
+    for _ in range(6):
+        opened.evaluate("document.getElementById('why-words').replaceChildren()")
+        opened.keyboard.press("ArrowRight")
+        opened.wait_for_selector("#why-words .decided")
+        time, decided = opened.locator("#why-words .decided").inner_text().split(": ", 1)
+        paths = opened.locator("#why-words thead th").all_inner_texts()[1:]
+        verdicts = opened.locator("#why-words tbody tr:first-child td").all_inner_texts()
+        facts = opened.locator("#why-words .soft").all_inner_texts()
+        at = Decimal(time.removesuffix(" s"))
+        span = ("--at", f"{at}s", "--until", f"{at + Decimal('0.000001')}s")
+        text = command("explain", str(links), "--scheduler", name, *span).stdout
+        blocks = [" ".join(block.split()) for block in text.split("\n\n")]
+        [block] = [block for block in blocks if block.startswith(f"{time} {decided} ")]
+        expected = [f"{path}: {verdict}" for path, verdict in zip(paths, verdicts, strict=True)]
+        assert block.endswith(" ".join([*expected, *facts]))
+        reasons += "reason: " in facts[-1]
+    assert reasons > 0
 
 
 @NEEDS_SIMULATOR
@@ -312,6 +347,25 @@ def test_the_page_says_that_it_simulates_and_whether_it_copied(opened: Page) -> 
         "(words) => document.getElementById('copied').textContent === words", arg=message
     )
     opened.keyboard.press("Escape")
+
+
+@NEEDS_SIMULATOR
+def test_packets_are_drawn_before_a_long_run_ends(opened: Page) -> None:
+    before = opened.locator("#duration").input_value()
+    opened.evaluate("""() => {
+      const { dataset } = document.documentElement;
+      delete dataset.packetsMs;
+      delete dataset.completeMs;
+      window.seen = [];
+      const look = () => window.seen.push(Object.keys(dataset).join());
+      new MutationObserver(look).observe(document.documentElement, { attributes: true });
+    }""")
+    changed(opened, "duration", "60s")
+    opened.wait_for_function("window.seen.includes('packetsMs,completeMs')")
+    assert opened.evaluate("window.seen") == ["packetsMs", "packetsMs,completeMs"]
+    opened.evaluate("document.getElementById('status').textContent = ''")
+    changed(opened, "duration", before)
+    drawn(opened)
 
 
 @NEEDS_SIMULATOR

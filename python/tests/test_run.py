@@ -75,7 +75,7 @@ def test_every_path_has_a_verdict_in_every_decision(scenario: plait.Scenario, sc
     assert paths["path"].to_list() == [0, 1] * decisions.height
     assert set(paths["verdict"]) <= {one["name"] for one in plait.verdicts()}
     assert set(paths["state"]) == {"active"}
-    assert (paths["room"] <= paths["cwnd"]).all()
+    assert (paths["cwnd_left"] <= paths["cwnd"]).all()
 
     chosen = paths.filter(verdict="chosen")
     naming = decisions.with_row_index("row").filter(pl.col("path").is_not_null())
@@ -101,7 +101,7 @@ def test_verdicts_follow_from_the_facts(scenario: plait.Scenario) -> None:
     assert held.height > 0
     assert (held["in_flight"] + held["queued"] >= held["limit"]).all()
     assert (held["limit"] < held["cwnd"]).all()
-    assert (paths.filter(verdict="worse")["room"] > 0).all()
+    assert (paths.filter(verdict="worse")["cwnd_left"] > 0).all()
     limits = result.decisions.filter(decision="limit")
     assert limits.height > 0
 

@@ -234,7 +234,7 @@ def test_stage_one_takes_the_place_of_a_refused_stage_two(
 def record(token: int, kind: int, amount: int) -> bytes:
     """Return a record with one path, as crates/plait-capture reads it."""
     data = bytearray(88 + 112)
-    struct.pack_into("<qII", data, 0, 5_000_000_000, 1, token)
+    struct.pack_into("<qHHI", data, 0, 5_000_000_000, 1, 1, token)
     struct.pack_into("<QB", data, 16, amount, kind)
     struct.pack_into("<Q", data, 32, 40)
     struct.pack_into("<Q", data, 48, 900)

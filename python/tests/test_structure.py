@@ -29,8 +29,12 @@ ADDITIONS = {
         r'\bBulk\b|\bmod bulk\b|"bulk"',
         r"plait-quic|/(bound|oracle)/|simulation/flow\.rs|scenarios/(start|scenario)\.py",
     ),
-    # Beside the code that computes or uses them, and the stub, whose facts are generated.
-    "a fact": (r"\bpacing_rate\b", r"plait-transport|/(algorithms|conformance)/|_core\.pyi"),
+    # Beside the code that computes or uses them, the reader of the kernel's log, and the stub, whose
+    # facts are generated.
+    "a fact": (
+        r"\bpacing_rate\b",
+        r"plait-transport|/(algorithms|conformance|controller)\b|plait-capture/src/decisions\.rs|_core\.pyi",
+    ),
     "a capability": (r"\bshortest_first\b|_SHORTEST_FIRST\b", r"plait-transport|/(algorithms|conformance)/"),
     # FreeBSD's stack has one value of it.
     "a transport option": (r"\bfast_retransmit_threshold\b", GENERATED + "|plait-usrsctp"),

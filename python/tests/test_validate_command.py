@@ -36,8 +36,8 @@ def test_the_description_is_large_enough_and_both_engines_can_do_it(monkeypatch:
             except Refused:
                 refused.add(scheduler.partition("+")[0])
     assert refused <= {"redundant"} - set(KERNEL_NAMES)
-    assert set(KERNEL_NAMES) == {*space.SCHEDULERS, *space.LATER}
-    assert set(space.LATER) <= {scheduler for case in drawn for scheduler in case.schedulers}
+    assert set(KERNEL_NAMES) == {*space.SCHEDULERS, *space.LATER, space.NEWEST}
+    assert {*space.LATER, space.NEWEST} <= {scheduler for case in drawn for scheduler in case.schedulers}
     count = sum(
         scheduler.partition("+")[0] not in refused
         for case in validation.cases

@@ -7,11 +7,15 @@ use plait_sched::{
     Connection, Decision, Duration, MAX_PATHS, Outstanding, Path, PathId, PathSet, PathState, Time,
 };
 
-/// `struct { s64 time; u32 paths; u32 token; struct plait_decision; struct plait_connection; }`
-const HEADER: usize = 88;
+/// `struct { s64 time; u16 paths, format; u32 token; struct plait_decision; struct
+/// plait_connection; }`
+pub(crate) const HEADER: usize = 88;
 
-/// `struct plait_path`
-const PATH: usize = 112;
+/// `struct plait_path` up to `own_rtt`
+pub(crate) const PATH: usize = 112;
+
+/// Records of format 0 had `own_rtt` in place of `pacing_rate`.
+const FORMAT: u16 = 1;
 
 /// A decision, and the state of the connection and its paths when it was made.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,7 +34,10 @@ pub(crate) fn next(
     moment: impl Fn(i64) -> Time,
 ) -> Result<Option<LoggedDecision>, ObservationError> {
     let Some(header) = records.next::<HEADER>()? else { return Ok(None) };
-    let count = header.u32(8) as usize;
+    let (count, format) = (usize::from(header.u16(8)), header.u16(10));
+    if format != FORMAT {
+        return Err(records.malformed(format!("format {format} is not known (valid: {FORMAT})")));
+    }
     if count == 0 || count > MAX_PATHS {
         return Err(records.malformed(format!("it has {count} paths; valid: 1 to {MAX_PATHS}")));
     }
@@ -121,11 +128,13 @@ fn path(records: &Records, fields: &Fields<PATH>) -> Result<Path, ObservationErr
         srtt: span(40),
         rttvar: span(48),
         latest_rtt: span(56),
-        own_rtt: span(96),
+        // A subflow acknowledges its own data.
+        own_rtt: span(40),
         min_rtt: span(64),
         forward_delay: (forward_delay != i64::MIN).then_some(forward_delay),
         rto: span(80),
         delivery_rate: fields.u64(88),
+        pacing_rate: Some(fields.u64(96)).filter(|&rate| rate > 0),
         // The kernel does not report the others. It sends lost data before newly assigned data.
         ..Path::new(PathId(fields.u8(0)), fields.u32(4))
     })

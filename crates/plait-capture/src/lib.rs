@@ -72,9 +72,9 @@
 //!
 //! **`decisions.bin`**: records of 88 bytes plus 112 for each path. The kernel copies them from the
 //! structures of `linux/schedulers/plait.h`:
-//! `s64 time; u32 paths; u32 token; struct plait_decision; struct plait_connection;` and then as
-//! many `struct plait_path`. The amount of a decision to wait is a time of the same clock as
-//! `time`.
+//! `s64 time; u16 paths, format; u32 token; struct plait_decision; struct plait_connection;` and
+//! then as many `struct plait_path` without its last member. The format is 1. The amount of a
+//! decision to wait is a time of the same clock as `time`.
 //!
 //! **`series.bin`**: records of 40 bytes, one per path and time:
 //! `i64 time; u32 path, cwnd, ssthresh` (packets; 2³¹ − 1 or more: unset)`, srtt_us` (0: none

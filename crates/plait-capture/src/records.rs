@@ -79,6 +79,10 @@ impl<const N: usize> Fields<N> {
         self.bytes[at]
     }
 
+    pub(crate) fn u16(&self, at: usize) -> u16 {
+        u16::from_le_bytes(self.array(at))
+    }
+
     pub(crate) fn u32(&self, at: usize) -> u32 {
         u32::from_le_bytes(self.array(at))
     }

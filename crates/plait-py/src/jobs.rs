@@ -1,7 +1,7 @@
-//! Makes runs: on several threads, or on the calling thread if scheduler or workload is written in
-//! Python.
+//! Makes runs: on several threads, or on the calling thread if they call Python.
 
 use crate::captured::{self, Captures, Encapsulation, Failure};
+use crate::controller::{self, Factories};
 use crate::foreign::Foreign;
 use crate::run::Run;
 use crate::scenario::Parsed;
@@ -41,9 +41,9 @@ pub(crate) struct Job {
     parsed: Parsed,
     options: RecordOptions,
     python_scheduler: Option<Py<PyAny>>,
-    /// Whether the workload is written in Python.
-    python_workload: bool,
-    /// The exception of a scheduler or workload written in Python.
+    /// Whether the scheduler, the workload or a congestion controller is written in Python.
+    calls_python: bool,
+    /// The exception of one of these.
     raised: Raised,
     foreign: Option<Foreign>,
     captures: Option<Captures>,
@@ -54,7 +54,8 @@ impl Job {
     #[new]
     #[pyo3(signature = (
         scenario, *, scheduler = None, python_scheduler = None, foreign = None,
-        python_workload = None, seed = None, packets = false, series_ns = None, decisions_from_ns = None, pcap = None,
+        python_workload = None, controllers = None, seed = None, packets = false, series_ns = None,
+        decisions_from_ns = None, pcap = None,
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn new(
@@ -64,6 +65,7 @@ impl Job {
         python_scheduler: Option<Py<PyAny>>,
         foreign: Option<Py<Foreign>>,
         python_workload: Option<&Bound<'_, PyAny>>,
+        controllers: Option<Factories>,
         seed: Option<u64>,
         packets: bool,
         series_ns: Option<u64>,
@@ -72,6 +74,13 @@ impl Job {
     ) -> PyResult<Self> {
         let mut parsed = scenario.get().changed(scheduler, seed).map_err(bad_input)?;
         let raised = Raised::default();
+        let factories = controllers.unwrap_or_default();
+        if !factories.is_empty() {
+            parsed = parsed.with_controllers(|name| {
+                let make = factories.get(name)?.clone_ref(py);
+                Some(controller::factory(make, raised.clone()))
+            });
+        }
         if let Some(object) = python_workload {
             parsed.scenario = Arc::new(workload::bound(&parsed.scenario, object, raised.clone())?);
         }
@@ -97,8 +106,8 @@ impl Job {
             (None, None) => captured::scheduler_text(scenario),
         };
         let captures = pcap.map(|places| Captures { places, scheduler: text });
-        let python_workload = python_workload.is_some();
-        Ok(Self { parsed, options, python_scheduler, python_workload, raised, foreign, captures })
+        let calls_python = python_scheduler.is_some() || python_workload.is_some() || !factories.is_empty();
+        Ok(Self { parsed, options, python_scheduler, calls_python, raised, foreign, captures })
     }
 
     /// The scenario of the run, with the job's scheduler and seed.
@@ -145,11 +154,6 @@ impl Job {
 
     pub(crate) const fn options(&self) -> &RecordOptions {
         &self.options
-    }
-
-    /// Whether Python is called during the run.
-    fn calls_python(&self) -> bool {
-        self.python_scheduler.is_some() || self.python_workload
     }
 
     /// Makes the run of a scheduler that is not written in Python.
@@ -244,11 +248,11 @@ fn run(
         py.check_signals()?;
         progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (done,)).map(|_| ()))
     };
-    let native: Vec<usize> = (0..jobs.len()).filter(|&at| !jobs[at].calls_python()).collect();
+    let native: Vec<usize> = (0..jobs.len()).filter(|&at| !jobs[at].calls_python).collect();
     let share = native.len() as f64 / jobs.len().max(1) as f64;
     let chosen = (&native[..], encapsulation);
     run_native(py, &jobs, chosen, threads, &mut outcomes, |py, done| report(py, done * share))?;
-    let python: Vec<usize> = (0..jobs.len()).filter(|&at| jobs[at].calls_python()).collect();
+    let python: Vec<usize> = (0..jobs.len()).filter(|&at| jobs[at].calls_python).collect();
     for (count, &at) in python.iter().enumerate() {
         let outcome = run_python(py, jobs[at], encapsulation, |py, done| {
             report(py, share + (1.0 - share) * (count as f64 + done) / python.len() as f64)

@@ -5,6 +5,8 @@
 
 mod captured;
 mod command;
+mod controller;
+mod controller_facts;
 mod decisions;
 mod describe;
 mod facts;
@@ -65,6 +67,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     describe::register(module)?;
     facts::register(module)?;
     decisions::register(module)?;
+    controller_facts::register(module)?;
+    controller::register(module)?;
     scheduler::register(module)?;
     workload::register(module)?;
     tables::register(module)?;

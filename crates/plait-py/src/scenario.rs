@@ -2,7 +2,8 @@
 
 use crate::bad_input;
 use plait_sim::error::ScenarioError;
-use plait_sim::scenario::{Scenario, SchedulerChoice, Workload};
+use plait_sim::scenario::{CongestionControl, Scenario, SchedulerChoice, Workload};
+use plait_transport::congestion::Own;
 use pyo3::prelude::*;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -60,6 +61,12 @@ impl Parsed {
         self.scenario.duration.as_nanos()
     }
 
+    /// Returns the names of the user's own congestion controllers, with absolute paths.
+    #[getter]
+    fn own_controllers(&self) -> Vec<&str> {
+        self.scenario.controls().filter(|control| control.is_own()).map(CongestionControl::name).collect()
+    }
+
     /// Returns the scenario as JSON that is independent of its location: files have absolute
     /// paths.
     #[getter]
@@ -79,9 +86,25 @@ impl Parsed {
 }
 
 impl Parsed {
-    fn new(scenario: Scenario, base: PathBuf) -> Self {
+    fn new(mut scenario: Scenario, base: PathBuf) -> Self {
         let base = absolute(Path::new(".").join(&base)).unwrap_or(base);
+        for control in scenario.controls_mut().filter(|control| control.is_own() && control.own().is_none()) {
+            let name = control.name().to_owned();
+            let placed = placed(&base, &name);
+            *control = CongestionControl::new(&placed).unwrap_or_else(|| control.clone());
+        }
         Self { scenario: Arc::new(scenario), base, json: OnceLock::new() }
+    }
+
+    /// Returns the scenario with factories of its own controllers.
+    pub(crate) fn with_controllers(&self, mut factory: impl FnMut(&str) -> Option<Own>) -> Self {
+        let mut scenario = Scenario::clone(&self.scenario);
+        for control in scenario.controls_mut().filter(|control| control.is_own()) {
+            if let Some(own) = factory(control.name()) {
+                control.set_own(own);
+            }
+        }
+        Self { scenario: Arc::new(scenario), base: self.base.clone(), json: OnceLock::new() }
     }
 
     /// Returns the scenario with another scheduler (a name or a table in JSON) and seed, if given.
@@ -109,7 +132,7 @@ pub(crate) fn change(
     Ok(())
 }
 
-/// Returns the absolute path of a file.
+/// Returns the absolute path of a file in the folder `base`.
 fn placed(base: &Path, name: &str) -> String {
     let file = base.join(name);
     absolute(&file).unwrap_or(file).to_string_lossy().into_owned()

@@ -65,6 +65,11 @@ pub(crate) fn is_raised(raised: &Raised) -> bool {
     raised.lock().unwrap_or_else(PoisonError::into_inner).is_some()
 }
 
+/// Keeps the first exception.
+pub(crate) fn keep(raised: &Raised, error: PyErr) {
+    raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+}
+
 /// A scheduler that calls a Python object for every decision.
 pub(crate) struct PythonScheduler {
     object: Py<PyAny>,
@@ -142,7 +147,7 @@ impl PythonScheduler {
 
     /// Keeps the first exception. The run stops at the next opportunity.
     fn keep(&self, error: PyErr) {
-        self.raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        keep(&self.raised, error);
     }
 
     fn has_raised(&self) -> bool {
@@ -233,7 +238,7 @@ fn check_scheduler(factory: &Bound<'_, PyAny>) -> PyResult<String> {
         {
             Ok(scheduler) => Box::new(scheduler),
             Err(error) => {
-                raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                keep(&raised, error);
                 Box::new(Silent)
             }
         }

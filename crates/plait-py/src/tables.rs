@@ -182,7 +182,7 @@ pub(crate) fn decision_paths(frame: DecisionPaths) -> PyResult<ArrowTable> {
         ("in_flight", Arc::new(UInt32Array::from(frame.in_flight))),
         ("queued", Arc::new(UInt32Array::from(frame.queued))),
         ("limit", unless_unset(frame.limit)),
-        ("room", Arc::new(UInt32Array::from(frame.room))),
+        ("cwnd_left", Arc::new(UInt32Array::from(frame.cwnd_left))),
         ("loss_ppm", Arc::new(UInt32Array::from(frame.loss_ppm))),
         ("delivery_rate_bps", Arc::new(UInt64Array::from(frame.delivery_rate))),
     ])

@@ -1,7 +1,7 @@
 //! Workloads written in Python: the base class, the steps that it returns, and the adaptor to Rust.
 
 use crate::decisions::{Wait, whole};
-use crate::scheduler::{Raised, is_raised};
+use crate::scheduler::{Raised, is_raised, keep};
 use crate::{RunError, bad_input};
 use plait_sched::{Duration, Time};
 use plait_sim::application::{Behaviour, OwnDelivery, OwnStep, OwnWrite};
@@ -9,7 +9,7 @@ use plait_sim::scenario::{Scenario, Workload as Kind};
 use pyo3::exceptions::{PyException, PyNotImplementedError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 /// Adds this file's classes.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -240,7 +240,7 @@ impl PythonWorkload {
             let answer = arguments(py).and_then(|given| self.object.bind(py).call_method1(method, given));
             answer.and_then(|answer| self.steps(&answer, now)).unwrap_or_else(|error| {
                 let error = self.named(py, method, error);
-                self.raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                keep(&self.raised, error);
                 Vec::new()
             })
         })

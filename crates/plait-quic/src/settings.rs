@@ -258,6 +258,7 @@ impl Settings {
             send_buffer: u64::MAX,
             congestion: CongestionConfig {
                 algorithm: self.congestion,
+                own: None,
                 // RFC 9002 §7.2.
                 initial_window: 10 * counted,
                 initial_threshold: u64::MAX,

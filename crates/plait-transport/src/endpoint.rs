@@ -19,7 +19,7 @@ use plait_sched::{Capabilities, Connection, Path, PathId, Scheduler, Time};
 macro_rules! protocols {
     ($($(#[$meta:meta])* $protocol:ident = $module:ident, packets $packet:ident;)*) => {
         /// A protocol with all its settings; both ends are created from the same one.
-        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[derive(Clone, PartialEq, Eq, Debug)]
         pub enum Config {
             $($(#[$meta])* $protocol($module::Config),)*
         }

@@ -95,7 +95,7 @@ fn facts(paths: &DecisionPaths, at: usize, name: &str) -> Value {
     put("in_flight", paths.in_flight[at].into());
     put("queued", paths.queued[at].into());
     put("limit", amount(paths.limit[at]).into());
-    put("room", paths.room[at].into());
+    put("cwnd_left", paths.cwnd_left[at].into());
     put("loss_ppm", paths.loss_ppm[at].into());
     put("delivery_rate_bps", paths.delivery_rate[at].into());
     Value::Object(facts)

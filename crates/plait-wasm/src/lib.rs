@@ -3,10 +3,11 @@
 //! - [`answer`]: a run with its pictures' data, or the decision behind one packet;
 //! - `tables`: the recorded tables in JSON, with the columns of Python's frames;
 //! - `decisions`: decisions in the shape of `plait explain --json`;
-//! - `memory`: the two functions that a browser calls, only on WebAssembly.
+//! - `memory`: the interface to a browser, only on WebAssembly.
 //!
 //! The crate has no arithmetic of its own beyond the quantiles of delays: a run is
-//! [`plait_sim::simulation::run`], its metrics are [`plait_sim::result::RunResult::to_json`].
+//! [`plait_sim::simulation::run_with_preview`], its metrics are
+//! [`plait_sim::result::RunResult::to_json`].
 //!
 //! ```
 //! let request = r#"{
@@ -14,8 +15,9 @@
 //!     "scheduler": "lowest-rtt",
 //!     "run": { "window_ns": [1000000000, 1100000000], "series_ns": 100000000 }
 //! }"#;
-//! assert!(plait_wasm::answer(request).starts_with(r#"{"result":{"scenario":"playground","#));
-//! let wrong = plait_wasm::answer(r#"{ "scenario": {}, "scheduler": "lowest-rtt", "run": null }"#);
+//! assert!(plait_wasm::answer(request, &mut |_| ()).starts_with(r#"{"result":{"scenario":"playground","#));
+//! let request = r#"{ "scenario": {}, "scheduler": "lowest-rtt", "run": null }"#;
+//! let wrong = plait_wasm::answer(request, &mut |_| ());
 //! assert!(wrong.starts_with(r#"{"error":""#));
 //! ```
 

@@ -1,5 +1,12 @@
-//! The functions that a browser calls. Texts pass as bytes in the module's memory.
+//! The functions that a browser calls, and the one that it gives. Texts pass as bytes in the
+//! module's memory.
 #![expect(unsafe_code, reason = "the caller is JavaScript: addresses and lengths are all it has")]
+
+#[link(wasm_import_module = "page")]
+unsafe extern "C" {
+    /// Gets the packets of a preview, which it must copy.
+    fn preview(place: *const u8, length: usize);
+}
 
 /// Allocates room for a request of this length.
 #[unsafe(no_mangle)]
@@ -16,8 +23,10 @@ pub extern "C" fn plait_room(length: usize) -> *mut u8 {
 pub unsafe extern "C" fn plait_answer(room: *mut u8, length: usize) -> u64 {
     // SAFETY: the caller's promise.
     let request = unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(room, length)) };
-    let answer = crate::answer(&String::from_utf8_lossy(&request)).into_bytes().into_boxed_slice();
-    let answer = Box::leak(answer);
+    // SAFETY: the text lives longer than the call.
+    let pass = &mut |text: &str| unsafe { preview(text.as_ptr(), text.len()) };
+    let answer = crate::answer(&String::from_utf8_lossy(&request), pass);
+    let answer = Box::leak(answer.into_bytes().into_boxed_slice());
     ((answer.as_ptr() as u64) << 32) | answer.len() as u64
 }
 

@@ -6,7 +6,7 @@ use plait_sched::{Duration, Time};
 use plait_sim::recorder::RecordOptions;
 use plait_sim::result::RunResult;
 use plait_sim::scenario::{Scenario, SchedulerChoice};
-use plait_sim::simulation::{self, Control};
+use plait_sim::simulation::{self, Control, Preview};
 use serde::Deserialize;
 use serde_json::Value;
 use std::path::Path;
@@ -37,14 +37,19 @@ struct Pictures {
     window_ns: [u64; 2],
     /// Interval of the samples of windows and queues.
     series_ns: u64,
+    /// The time of the run at which the caller gets the window's packets early.
+    preview_ns: Option<u64>,
 }
 
 /// Returns the answer to a request in JSON. A failure is `{"error": "…"}` with one line.
-pub fn answer(request: &str) -> String {
-    answered(request).unwrap_or_else(|error| serde_json::json!({ "error": error }).to_string())
+///
+/// If the request has a `preview_ns`, `preview` gets the packets of the window once, as soon as the
+/// run is there. They have the columns of the answer's `packets`.
+pub fn answer(request: &str, preview: &mut dyn FnMut(&str)) -> String {
+    answered(request, preview).unwrap_or_else(|error| serde_json::json!({ "error": error }).to_string())
 }
 
-fn answered(request: &str) -> Result<String, String> {
+fn answered(request: &str, preview: &mut dyn FnMut(&str)) -> Result<String, String> {
     let request: Request = serde_json::from_str(request).map_err(|error| format!("request: {error}"))?;
     let mut scenario = match &request.scenario {
         Value::String(text) => Scenario::from_toml(text, ORIGIN, Path::new("")),
@@ -56,26 +61,33 @@ fn answered(request: &str) -> Result<String, String> {
         scenario.scheduler = choice.map_err(|error| error.to_string())?;
     }
     match (&request.run, &request.why) {
-        (Some(pictures), None) => pictured(&scenario, pictures),
+        (Some(pictures), None) => pictured(&scenario, pictures, preview),
         (None, Some(packet)) => explained(scenario, packet),
         _ => Err("request: expected one of: run, why".to_owned()),
     }
 }
 
-fn simulate(scenario: &Scenario, options: &RecordOptions) -> Result<RunResult, String> {
+fn simulate(scenario: &Scenario, options: &RecordOptions, preview: Preview<'_>) -> Result<RunResult, String> {
     let control = &mut |_share| Control::Continue;
     let scheduler = scenario.scheduler.build();
-    simulation::run(scenario, scheduler, options, control).map_err(|error| error.to_string())
+    simulation::run_with_preview(scenario, scheduler, options, preview, control)
+        .map_err(|error| error.to_string())
 }
 
 /// A run's metrics and the data of its pictures.
-fn pictured(scenario: &Scenario, pictures: &Pictures) -> Result<String, String> {
+fn pictured(
+    scenario: &Scenario,
+    pictures: &Pictures,
+    preview: &mut dyn FnMut(&str),
+) -> Result<String, String> {
     if pictures.series_ns == 0 {
         return Err("request: series_ns must be more than 0".to_owned());
     }
     let series = Some(Duration::from_nanos(pictures.series_ns));
     let options = RecordOptions { packets: true, series, ..RecordOptions::default() };
-    let result = simulate(scenario, &options)?;
+    let look = &mut |frame: &_| preview(&tables::shown(frame, pictures.window_ns).to_string());
+    let at = Time::from_nanos(pictures.preview_ns.unwrap_or(u64::MAX));
+    let result = simulate(scenario, &options, Preview { at, look })?;
     let metrics = result.to_json(scenario, scenario.scheduler.name());
     let tables = tables::of(&result, scenario, pictures.window_ns);
     Ok(format!(r#"{{"result":{metrics},"scenario":{},"tables":{tables}}}"#, scenario.to_json()))
@@ -90,7 +102,7 @@ fn explained(mut scenario: Scenario, packet: &Packet) -> Result<String, String> 
     scenario.warmup = Duration::ZERO;
     for from in [Time::from_nanos(packet.sent_ns.saturating_sub(REACH.as_nanos())), Time::ZERO] {
         let options = RecordOptions { decisions: true, decisions_from: from, ..RecordOptions::default() };
-        let result = simulate(&scenario, &options)?;
+        let result = simulate(&scenario, &options, Preview { at: Time::MAX, look: &mut |_| () })?;
         if let Some(found) = decisions::of_packet(&result, &scenario, packet) {
             return Ok(format!(r#"{{"decision":{found}}}"#));
         }

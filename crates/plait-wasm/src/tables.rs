@@ -30,7 +30,7 @@ fn unless_unset(values: &[u32]) -> Vec<Option<u32>> {
 }
 
 /// The transmissions that began within the window; they are in the order of sending.
-fn shown(frame: &PacketFrame, [from, to]: [u64; 2]) -> Value {
+pub(crate) fn shown(frame: &PacketFrame, [from, to]: [u64; 2]) -> Value {
     let place = |moment: u64| frame.sent.partition_point(|&at| at.unsigned_abs() < moment);
     let rows = place(from)..place(to).max(place(from));
     json!({

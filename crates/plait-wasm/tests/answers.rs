@@ -37,7 +37,7 @@ fn run(scheduler: &str) -> (Scenario, RunResult) {
 }
 
 fn answer(request: &Value) -> Value {
-    serde_json::from_str(&plait_wasm::answer(&request.to_string())).expect("an answer is JSON")
+    serde_json::from_str(&plait_wasm::answer(&request.to_string(), &mut |_| ())).expect("an answer is JSON")
 }
 
 fn pictures(window: [u64; 2]) -> Value {
@@ -49,7 +49,7 @@ fn metrics_are_those_of_the_simulator_to_the_byte() {
     for scheduler in ["round-robin", "lowest-rtt", "redundant", "lowest-rtt+rp"] {
         let (scenario, result) = run(scheduler);
         let request = json!({ "scenario": SCENARIO, "scheduler": scheduler, "run": pictures([0, 0]) });
-        let text = plait_wasm::answer(&request.to_string());
+        let text = plait_wasm::answer(&request.to_string(), &mut |_| ());
         let metrics = result.to_json(&scenario, scheduler);
         assert!(text.starts_with(&format!(r#"{{"result":{metrics},"scenario":"#)), "{scheduler}: {text}");
     }
@@ -91,6 +91,24 @@ fn tables_have_the_packets_of_the_window_and_the_whole_series() {
     assert_eq!(tables["path_series"]["link_queue_packets"], json!(series.link_queue));
     let series = result.connection_series.expect("recorded");
     assert_eq!(tables["connection_series"]["delivered_bytes"], json!(series.delivered_bytes));
+}
+
+#[test]
+fn a_preview_has_the_packets_of_the_answer_and_changes_nothing_else() {
+    let mut request = json!({ "scenario": SCENARIO, "run": pictures([2_000_000_000, 2_100_000_000]) });
+    let plain = answer(&request);
+    let mut previews = Vec::new();
+    for at in [3_500_000_000_u64, 2_050_000_000, 4_000_000_000] {
+        request["run"]["preview_ns"] = at.into();
+        let text = plait_wasm::answer(&request.to_string(), &mut |text| {
+            previews.push(serde_json::from_str::<Value>(text).expect("a preview is JSON"));
+        });
+        assert_eq!(serde_json::from_str::<Value>(&text).expect("an answer is JSON"), plain);
+    }
+    let [late, early] = &previews[..] else { panic!("{} previews", previews.len()) };
+    assert_eq!(late, &plain["tables"]["packets"]);
+    let rows = |packets: &Value| packets["sequence"].as_array().map_or(0, Vec::len);
+    assert!(rows(early) > 50 && rows(early) < rows(late), "{} and {} packets", rows(early), rows(late));
 }
 
 #[test]

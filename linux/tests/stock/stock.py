@@ -228,7 +228,9 @@ def run(
             click.echo(
                 "".join(f"{cell:{width}}" for cell, width in zip(cells, WIDTHS, strict=True)) + f" {facts}"
             )
-            failures += result.ok is False
+            if result.ok is False:
+                failures += 1
+                click.echo(qemu.tail(to / "console.log"))
             sys.stdout.flush()
     return failures
 

@@ -158,7 +158,7 @@ def _standing(advice: Findings, one: Standing) -> dict[str, Any]:
         "packets_sent_per_delivered": one.overhead,
         "samples": one.samples or None,
         "packets_share": list(one.shares),
-        "bound_gain_percent": one.room,
+        "bound_gain_percent": one.bound_gain,
     }
 
 

@@ -54,8 +54,8 @@ class Standing:
     overhead: packets sent per packet delivered, the median.
     samples: blocks or responses of a run, the median; 0 for other traffic.
     shares: average share of the packets on each of its paths.
-    room: the most that any scheduler can gain over it, in percent: the median; None if a run has no
-        bound.
+    bound_gain: the most that any scheduler can gain over it, in percent: the median; None if a run
+        has no bound.
     """
 
     candidate: Candidate
@@ -74,7 +74,7 @@ class Standing:
     overhead: float
     samples: float
     shares: tuple[float, ...]
-    room: float | None = None
+    bound_gain: float | None = None
 
     @property
     def copies(self) -> bool:
@@ -151,7 +151,7 @@ def _standing(
     low = float(np.percentile(scores, RANGE[0], method="lower"))
     high = float(np.percentile(scores, RANGE[1], method="higher"))
     gains = [gain_of(traffic, [score], [other]).value for score, other in zip(scores, base, strict=True)]
-    rooms = [outcome.room for outcome in outcomes if outcome.room is not None]
+    bound_gains = [outcome.bound_gain for outcome in outcomes if outcome.bound_gain is not None]
     lags = [gain_of(traffic, [score], [other]).value for score, other in zip(scores, best, strict=True)]
     return Standing(
         candidate=one,
@@ -170,7 +170,7 @@ def _standing(
         overhead=float(np.median([outcome.overhead for outcome in outcomes])),
         samples=float(np.median([outcome.samples for outcome in outcomes])),
         shares=tuple(map(float, np.mean([outcome.shares for outcome in outcomes], axis=0))),
-        room=float(np.median(rooms)) if len(rooms) == len(outcomes) else None,
+        bound_gain=float(np.median(bound_gains)) if len(bound_gains) == len(outcomes) else None,
     )
 
 

@@ -27,9 +27,9 @@ class Outcome:
     file's time in s. `whole` is False if a file or download did not arrive in time, or if blocks or
     responses are missing at the end. `overhead` is packets sent per packet delivered. `samples` is
     the number of blocks or responses that count, 0 for other traffic. `shares` are the paths'
-    shares of the packets. `room` is the most that any scheduler can gain over this run, in percent,
-    by the tightest bound of the scenario; None without one. Goodput and overhead cover all flows;
-    the other figures are those of the scenario's own connection.
+    shares of the packets. `bound_gain` is the most that any scheduler can gain over this run, in
+    percent, by the tightest bound of the scenario; None without one. Goodput and overhead cover all
+    flows; the other figures are those of the scenario's own connection.
     """
 
     score: float
@@ -41,7 +41,7 @@ class Outcome:
     samples: int
     events: int
     shares: tuple[float, ...] = ()
-    room: float | None = None
+    bound_gain: float | None = None
 
 
 def outcome_of(result: Result, traffic: Traffic, duration_ns: int, capacity_bps: float) -> Outcome:
@@ -60,11 +60,11 @@ def outcome_of(result: Result, traffic: Traffic, duration_ns: int, capacity_bps:
         samples=_samples(result, traffic),
         events=metrics["events"],
         shares=_shares([path["packets_sent"] for path in result.paths]),
-        room=_room(result, traffic),
+        bound_gain=_bound_gain(result, traffic),
     )
 
 
-def _room(result: Result, traffic: Traffic) -> float | None:
+def _bound_gain(result: Result, traffic: Traffic) -> float | None:
     above = against_bound(result).get(traffic.column)
     if above is None or above <= -100:
         return None

@@ -80,7 +80,7 @@ def expectation(advice: Findings) -> list[Statement]:
         if traffic.more_is_better and best.delay_ms > DEARER * single.delay_ms:
             text = f"The price: a packet delay of {_delay(best)} instead of {_delay(single)} (p95)."
             said.append(Statement("price", text))
-    return [*said, *_certain(advice), *_room(best), *_beginning(advice), *_metered(advice)]
+    return [*said, *_certain(advice), *_bounded(best), *_beginning(advice), *_metered(advice)]
 
 
 def value(traffic: Traffic, score: float) -> str:
@@ -267,11 +267,11 @@ def _certain(advice: Findings) -> list[Statement]:
     return [Statement("certain-gain", f"{word}: {gains} in {holds} of {count} variations.")]
 
 
-def _room(best: Standing) -> list[Statement]:
+def _bounded(best: Standing) -> list[Statement]:
     """Tell that no scheduler is much better, if a bound proves it."""
-    if best.room is None or best.room > NEAR_BOUND:
+    if best.bound_gain is None or best.bound_gain > NEAR_BOUND:
         return []
-    least = max(math.ceil(best.room), 0)
+    least = max(math.ceil(best.bound_gain), 0)
     text = f"No scheduler can gain more than {least} % over {best.label} here, in the median (plait bound)."
     return [Statement("bound", text)]
 

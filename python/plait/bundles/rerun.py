@@ -225,7 +225,9 @@ def _renamed(value: Any, name: str, new: str) -> Any:
     """Return a scenario's table with another name of a trace."""
     if isinstance(value, Mapping):
         return {
-            key: inner.replace(name, new, 1) if file_named(key, inner) == name else _renamed(inner, name, new)
+            key: new + inner.removeprefix(name)
+            if file_named(key, inner) == name
+            else _renamed(inner, name, new)
             for key, inner in value.items()
         }
     return [_renamed(inner, name, new) for inner in value] if isinstance(value, list) else value

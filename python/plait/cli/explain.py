@@ -39,7 +39,7 @@ chosen: the decision names the path
 worse, passed over, available: the path could have sent a segment at once
 temporarily unavailable: an acknowledgement, a write or a decision has to come first
 definitely unavailable: the path's state forbids it
-room: segments that the congestion window admits at once; facts are from before the decision
+cwnd left: cwnd less segments in flight, lost and queued; facts are from before the decision
 """.strip()
 
 
@@ -206,7 +206,7 @@ def _columns(decision: dict[str, Any]) -> dict[str, list[str]]:
         "limit": [_count(one["limit"]) for one in paths],
         "in flight": [_count(one["in_flight"]) for one in paths],
         "queued": [_count(one["queued"]) for one in paths],
-        "room": [_count(one["room"]) for one in paths],
+        "cwnd left": [_count(one["cwnd_left"]) for one in paths],
     }
     optional = ("forward delay (ms)", "limit")
     return {name: cells for name, cells in columns.items() if name not in optional or set(cells) != {"–"}}
@@ -236,7 +236,7 @@ def _verdict(path: dict[str, Any], decision: dict[str, Any]) -> str:
     """Describe in words the reason for which the path was chosen or not."""
     name = path["verdict"]
     if name == "chosen":
-        ahead = decision["decision"] == "assign" and decision["segments"] > path["room"]
+        ahead = decision["decision"] == "assign" and decision["segments"] > path["cwnd_left"]
         return "chosen, to wait in its queue" if ahead else "chosen"
     occupied = f"{path['in_flight']} of {path['cwnd']} in flight"
     if path["queued"]:

@@ -15,9 +15,9 @@ from typing import ClassVar, Literal
 
 from plait import _core
 
-Ability = Literal["python", "library", "pcap", "workload"]
-"""Abilities that some engines lack: Python schedulers, library schedulers, Wireshark captures,
-workloads of the user."""
+Ability = Literal["python", "library", "workload", "controller", "pcap"]
+"""Abilities that some engines lack: Python schedulers, library schedulers, workloads and congestion
+controllers of the user, Wireshark captures."""
 
 
 class Refused(_core.ScenarioError):

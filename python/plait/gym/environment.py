@@ -20,6 +20,7 @@ from plait.gym.facts import LARGEST, Facts, Observation, observe, observed_names
 from plait.gym.handover import Handover, Run
 from plait.gym.rewards import Transition, megabits
 from plait.results.result import Result
+from plait.scenarios.controller import controllers_of
 from plait.scenarios.own_workload import own_workload
 from plait.scenarios.repetition import perturbed
 from plait.scenarios.scenario import AnyScenario, Scenario, parsed_scenario
@@ -34,6 +35,8 @@ except ImportError as error:
 
 MOST_SEEDS = 2**31
 """Number of seeds from which a reset without a seed draws."""
+ATTEMPTS = 20
+"""Number of runs that a reset without a seed begins until one asks for an action."""
 
 Action = int | np.integer[Any] | npt.NDArray[np.float32]
 Scenarios = AnyScenario | Sequence[AnyScenario] | Callable[[np.random.Generator], AnyScenario]
@@ -110,7 +113,8 @@ class Environment(gymnasium.Env[Observation, Any]):
 
         Args:
             seed: seed of the scenario's drawing and of the run, which meets the losses of
-                `plait.run` with this seed. Without it, the next seed is drawn.
+                `plait.run` with this seed. Without it, the next seed is drawn. A run that asks for
+                no action, because its handshake was lost, is drawn again.
             options: none are known.
 
         Raises:
@@ -118,6 +122,20 @@ class Environment(gymnasium.Env[Observation, Any]):
         """
         super().reset(seed=seed)
         self.close()
+        for _ in range(ATTEMPTS if seed is None else 1):
+            scenario = self._next_scenario()
+            number = int(self.np_random.integers(MOST_SEEDS)) if seed is None else seed
+            told = self._begin(scenario, number)
+            if not isinstance(told, Result):
+                break
+            self.close()
+        else:
+            message = f"{scenario.name}: the run ended without a decision to take"
+            raise RunError(message)
+        self.facts, self.result = told, None
+        return observe(told), {**self._info(told), "scenario": scenario.name, "seed": number}
+
+    def _next_scenario(self) -> _core.Scenario:
         scenario = parsed_scenario(self._drawn(self.np_random))
         if len(_names(scenario)) != len(self.path_names):
             message = (
@@ -125,19 +143,15 @@ class Environment(gymnasium.Env[Observation, Any]):
                 "as in the first scenario"
             )
             raise ScenarioError(message)
-        number = int(self.np_random.integers(MOST_SEEDS)) if seed is None else seed
+        return scenario
+
+    def _begin(self, scenario: _core.Scenario, number: int) -> Facts | Result:
         if self._perturb:
             text = perturbed(scenario.json, number)
             scenario = _core.Scenario(text, scenario.name, "", format="json")
         self._handover = Handover(_run(scenario, number, self.interval))
         self._end = weakref.finalize(self, self._handover.stop)
-        told = self._wait(self._handover)
-        if isinstance(told, Result):
-            self.close()
-            message = f"{scenario.name}: the run ended without a decision to take"
-            raise RunError(message)
-        self.facts, self.result = told, None
-        return observe(told), {**self._info(told), "scenario": scenario.name, "seed": number}
+        return self._wait(self._handover)
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Take an action, and return the facts of the next one.
@@ -214,10 +228,14 @@ def _run(scenario: _core.Scenario, seed: int, interval: float | None) -> Run:
     """
 
     def run(ask: Callable[[Facts], Any], check: Callable[[float], None]) -> Result:
-        workload = own_workload(scenario.json)
-        writer = None if workload is None else workload.make()
-        remote = Remote(ask, interval)
-        job = _core.Job(scenario, python_scheduler=remote, python_workload=writer, seed=seed)
+        workload, makers = own_workload(scenario.json), controllers_of(scenario)
+        job = _core.Job(
+            scenario,
+            python_scheduler=Remote(ask, interval),
+            python_workload=None if workload is None else workload.make(),
+            controllers=makers,
+            seed=seed,
+        )
         (made,) = _core.run([job], threads=1, progress=check)
         return Result(made, None, job.scenario.json)
 

@@ -39,6 +39,7 @@ KERNEL_NAMES = {
     "sttf": "sttf",
     "cheapest-first": "cheapest-first",
     "weighted": "weighted",
+    "plait": "plait",
 }
 """Scheduler names in Plait and in the kernel, where they have at most 15 characters."""
 

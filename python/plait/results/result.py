@@ -310,8 +310,8 @@ class Result:
         rto_ns: retransmission timeout in nanoseconds, back-off included.
         cwnd, ssthresh, in_flight, queued, limit: in segments; ssthresh and limit are null while
             unset.
-        room: segments that the congestion window would let out at once. loss_ppm: lost share, in
-            parts per million.
+        cwnd_left: the congestion window less segments in flight, lost and queued. loss_ppm: lost
+            share, in parts per million.
         delivery_rate_bps: payload acknowledged recently, bit/s; 0 until measured.
         """
         return self._frame("decision_paths", "decisions=True")

@@ -85,6 +85,11 @@ def oracle(
     if not seconds > 0:
         raise ScenarioError(f"seconds: {seconds} is not more than 0")
     parsed = parsed_scenario(scenario)
+    if parsed.own_controllers:
+        message = (
+            f"oracle: congestion_control = {parsed.own_controllers[0]!r}: expected a built-in controller"
+        )
+        raise ScenarioError(message)
     series = "10ms" if record else None
     job = _core.Job(
         parsed,

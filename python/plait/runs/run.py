@@ -17,6 +17,7 @@ from plait.results.captures import Folder, capture_places
 from plait.results.result import Comparison, Result
 from plait.runs.watchdog import Watchdog
 from plait.scenarios.class_state import ClassState
+from plait.scenarios.controller import controllers_of
 from plait.scenarios.own_workload import own_workload
 from plait.scenarios.repetition import network_of, perturbed
 from plait.scenarios.scenario import AnyScenario, parsed_scenario
@@ -75,12 +76,12 @@ def run_tasks(
     workloads: list[Mapping[str, Any] | None] = []
     for task, label in zip(tasks, labels, strict=True):
         taken = folders.setdefault(str(task.pcap), set())
-        order, document, workload, python = _order(task, label, chosen, taken, known)
+        order, document, workload, written = _order(task, label, chosen, taken, known)
         orders.append(order)
         documents.append(document)
         workloads.append(workload)
-        own += python
-    state = ClassState({type(one) for one in own})
+        own += written
+    state = ClassState({one if isinstance(one, type) else type(one) for one in own})
     with Watchdog(own):
         runs = chosen.run(orders, workers=threads, progress=progress)
     state.check()
@@ -135,15 +136,17 @@ def _order(
 ) -> tuple[Order, Mapping[str, Any] | None, Mapping[str, Any] | None, list[object]]:
     """Prepare the run for an engine.
 
-    Returns the order, the records of a scheduler and of a workload of the user for results, and
-    their objects if they are written in Python. `label` is the scheduler's label, `taken` has the
-    folder names of captures.
+    Returns the order, the records of a scheduler and of a workload of the user for results, and the
+    run's Python code: their objects and the classes of controllers. `label` is the scheduler's
+    label, `taken` has the folder names of captures.
     """
     choice, scenario = override(task.scheduler), _scenario(task, known)
     workload = own_workload(scenario.json)
     asked: dict[Ability, str] = {}
     if workload is not None:
         asked["workload"] = workload.origin
+    if scenario.own_controllers:
+        asked["controller"] = f"congestion_control = {scenario.own_controllers[0]!r}"
     if choice.python is not None:
         asked["python"] = f"scheduler {label}"
     if choice.foreign is not None:
@@ -154,6 +157,7 @@ def _order(
         if why := engine.lacks.get(ability):
             raise Refused(engine.name, scenario.name, what, why)
     writer = None if workload is None else workload.make()
+    controllers = controllers_of(scenario)
     series_ns = None if task.series is None else duration_ns(task.series)
     job = _core.Job(
         scenario,
@@ -161,6 +165,7 @@ def _order(
         python_scheduler=choice.python,
         foreign=choice.foreign,
         python_workload=writer,
+        controllers=controllers,
         seed=task.seed,
         packets=task.packets,
         series_ns=series_ns,
@@ -169,7 +174,8 @@ def _order(
     )
     order = Order(job=job, series_ns=series_ns, decisions=task.decisions)
     record = None if workload is None else workload.document()
-    return order, choice.document, record, [one for one in (choice.python, writer) if one is not None]
+    written = [choice.python, writer, *(maker.kind for maker in controllers.values())]
+    return order, choice.document, record, [one for one in written if one is not None]
 
 
 def _scenario(task: Task, known: Known) -> _core.Scenario:

@@ -1,4 +1,4 @@
-"""Ends a run whose scheduler or workload in Python does not return from a call."""
+"""Ends a run whose class of the user in Python does not return from a call."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class _NeverReturnedError(BaseException):
 class Watchdog:
     """Context manager around runs: a call beyond the time limit raises RunError.
 
-    It checks the methods of the user's classes through the frames of the thread that entered it, so a
-    decision costs nothing. It cannot interrupt C code that does not return. With a debugger it does
-    nothing.
+    It checks the methods of the user's classes through the frames of the thread that entered it, so
+    a decision costs nothing. It cannot interrupt C code that does not return. With a debugger it
+    does nothing.
 
     Args:
         called: objects or classes whose methods are called meanwhile; only those written in
@@ -74,9 +74,8 @@ class Watchdog:
                 time.sleep(0)
         if isinstance(error, _NeverReturnedError) and self._found is not None:
             role, method = self._found
-            message = (
-                f"{role.name} {method} had not returned after {LIMIT_SECONDS:g} s; expected {role.answer}"
-            )
+            expected = f"; expected {role.answer}" if role.answer else ""
+            message = f"{role.name} {method} had not returned after {LIMIT_SECONDS:g} s{expected}"
             raise _core.RunError(message) from None
 
     def _watch(self) -> None:

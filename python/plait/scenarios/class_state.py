@@ -16,7 +16,7 @@ class ClassState:
     Objects that pickle refuses are left out.
 
     Args:
-        kinds: subclasses of `Scheduler` and `Workload`.
+        kinds: subclasses of `Scheduler`, `Workload` and `CongestionController`.
     """
 
     def __init__(self, kinds: Iterable[type]) -> None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from plait.scenarios.own_workload import is_class
+from plait.scenarios.own import is_class
 
 FILE_KEYS = ("trace", "rate_steps", "delay_steps", "loss_steps", "queue_steps", "file")
 """Keys of paths, links and the workload whose value, if it is a text, is a file's name."""
 
+CLASS_KEYS = ("kind", "congestion_control")
+"""Keys of the workload, the transport and flows whose value may be a class: ``FILE.py:CLASS``."""
+
 
 def file_named(key: str, value: Any) -> str | None:
     """Return the name of the file that the value of a key names, if it names one."""
-    if key == "kind" and is_class(value):
+    if key in CLASS_KEYS and is_class(value):
         return str(value).partition(":")[0]
     return value if key in FILE_KEYS and isinstance(value, str) else None
 

@@ -1,6 +1,7 @@
-"""User-defined schedulers in text form: ``FILE:CLASS``, then any number of ``:parameter=value``.
+"""Classes of the user in text form: ``FILE:CLASS:parameter=value:…``.
 
-FILE is a Python file, or a shared library with the C interface of the crate plait-sched-ffi.
+FILE is a Python file. For schedulers it may be a shared library with the C interface of the crate
+plait-sched-ffi.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Own:
     """A class of the user, with all data to create it, also on another machine.
 
     file: name as given. name: name of the class. given: its parameters as text. content: content of
-    the file. role: a scheduler or a workload.
+    the file. role: a scheduler, a workload or a congestion controller.
     """
 
     file: str
@@ -69,15 +70,22 @@ class Own:
         Each call also creates a fresh module, so that runs are independent.
 
         Raises:
-            ScenarioError: it cannot be created; the message names the problem and its
-                place.
+            ScenarioError: it cannot be created; the message names the problem and its place.
         """
         if self.is_library:
             loaded = library.load(self.content, self.sha256, self.file, self.origin)
             return library.make(loaded, self.file, self.name, self.given, self.origin)
+        return self.maker()[1]()
+
+    def maker(self) -> tuple[type, Callable[[], Any]]:
+        """Load the class from a fresh module; return it, and a function that creates instances.
+
+        Raises:
+            ScenarioError: see `make`.
+        """
         text = self.content.decode("utf-8")
         kind = python_class.load(text, self.file, self.name, self.origin, self.role)
-        return python_class.make(kind, self.given, self.origin)
+        return kind, lambda: python_class.make(kind, self.given, self.origin, self.role)
 
     def changed(self, change: Callable[[str], str]) -> Own:
         """Return a copy with changed parameter texts."""
@@ -97,6 +105,16 @@ class Own:
 def is_own(text: str) -> bool:
     """Return whether a text, or the name in a table, denotes a user-defined scheduler."""
     return text.partition(":")[0].endswith(PYTHON + LIBRARIES)
+
+
+def is_class(value: object) -> bool:
+    """Return whether the value of a scenario's key names a class: ``FILE.py:CLASS``."""
+    return isinstance(value, str) and value.partition(":")[0].endswith(PYTHON)
+
+
+def may_name_class(text: str) -> bool:
+    """Return whether a scenario, as JSON, may name a class; it is quick, and rarely too cautious."""
+    return PYTHON[0] in text
 
 
 def read_own(

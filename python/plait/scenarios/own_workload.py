@@ -6,13 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from plait.scenarios.own import PYTHON, Own, read_own
+from plait.scenarios.own import Own, is_class, may_name_class, read_own
 from plait.scenarios.roles import WORKLOAD
-
-
-def is_class(kind: object) -> bool:
-    """Return whether the kind of a workload names a class."""
-    return isinstance(kind, str) and kind.partition(":")[0].endswith(PYTHON)
 
 
 def own_workload(document: str, folder: Path = Path()) -> Own | None:
@@ -25,7 +20,7 @@ def own_workload(document: str, folder: Path = Path()) -> Own | None:
     Raises:
         ScenarioError: the file cannot be read. The file is not run yet.
     """
-    if PYTHON[0] not in document:
+    if not may_name_class(document):
         return None
     more = json.loads(document).get("workload", {})
     kind = more.pop("kind", None)

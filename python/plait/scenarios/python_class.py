@@ -13,7 +13,7 @@ from typing import Any
 
 from plait import _core
 from plait.scenarios.parameters import WrongParameterError, instance
-from plait.scenarios.roles import SCHEDULER, Role, role_of
+from plait.scenarios.roles import SCHEDULER, Role
 
 PREFIX = "plait_user_"
 """Prefix of the module names of user files."""
@@ -64,11 +64,11 @@ def load(text: str, file: str, name: str, origin: str, role: Role = SCHEDULER) -
     return classes[name]
 
 
-def make(kind: type, given: Iterable[tuple[str, str]], origin: str) -> Any:
+def make(kind: type, given: Iterable[tuple[str, str]], origin: str, role: Role = SCHEDULER) -> Any:
     """Create an instance with parameters given as text, and check it.
 
     Raises:
-        ScenarioError: a parameter is invalid, or the instance does not have the role of its class.
+        ScenarioError: a parameter is invalid, or the instance cannot be used in its role.
     """
     try:
         made: object = instance(kind, given)
@@ -77,7 +77,7 @@ def make(kind: type, given: Iterable[tuple[str, str]], origin: str) -> Any:
         raise _core.ScenarioError(message) from error
     except (Exception, SystemExit) as error:
         raise _refused(f"{origin}: cannot be made", error, _file(kind)) from error
-    return checked(made, origin, role_of(kind))
+    return checked(made, origin, role)
 
 
 def checked(made: object, origin: str, role: Role = SCHEDULER) -> Any:

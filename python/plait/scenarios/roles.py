@@ -13,13 +13,14 @@ class Role:
     """A role.
 
     name: its name in messages. base: the base class of its classes. methods: the arguments of each
-    method, without `self`; the class must have the first one. answer: an answer of the methods.
+    method, without `self`; the class must have the first one. answer: an answer of the methods, if
+    they have one.
     """
 
     name: str
     base: type
     methods: Mapping[str, str]
-    answer: str
+    answer: str | None = None
 
     @property
     def required(self) -> str:
@@ -43,7 +44,12 @@ WORKLOAD = Role(
     {"begin": "", "on_time": "now", "on_delivered": "now, delivery"},
     "a step, such as plait.Write(1000)",
 )
-ROLES = (SCHEDULER, WORKLOAD)
+CONTROLLER = Role(
+    "controller",
+    _core.CongestionController,
+    {"on_ack": "ack", "on_event": "event", "start": ""},
+)
+ROLES = (SCHEDULER, WORKLOAD, CONTROLLER)
 
 
 def role_of(kind: type) -> Role:

@@ -36,8 +36,9 @@ import polars as pl
 from plait import _core
 from plait._core import ScenarioError
 from plait.scenarios.changes import change
-from plait.scenarios.files import FILE_KEYS, file_named, named_files
-from plait.scenarios.own import Own
+from plait.scenarios.controller import own_controllers
+from plait.scenarios.files import CLASS_KEYS, FILE_KEYS, file_named, named_files
+from plait.scenarios.own import Own, may_name_class
 from plait.scenarios.own_workload import own_workload
 from plait.scenarios.parameters import plain_value
 from plait.scenarios.repetition import BOUNDS, perturbed
@@ -188,9 +189,12 @@ class Plan:
         """Return the scenario of a run at a point with this seed, as the JSON of its table."""
         return perturbed(self._parsed(point).json, seed) if self.perturb else self.scenario(point)
 
-    def workload(self, point: int) -> Own | None:
-        """Return the user's class that is the workload at a point; None for a built-in one."""
-        return own_workload(self.scenario(point), self.base)
+    def classes(self, point: int) -> tuple[Own | None, tuple[Own, ...]]:
+        """Return the user's classes at a point: the workload, None for a built-in one; controllers."""
+        if not may_name_class(self.scenario(point)):
+            return None, ()
+        scenario = self._parsed(point)
+        return own_workload(scenario.json), own_controllers(scenario)
 
     def where(self, point: int) -> str:
         """Describe a point, for messages."""
@@ -286,8 +290,9 @@ class Plan:
             raise ScenarioError(message)
         for point in looked_at:
             self._parsed(point)
-        for own in filter(None, {self.workload(point) for point in looked_at}):
-            own.make()
+        classes = [one for own, more in map(self.classes, looked_at) for one in (own, *more)]
+        for one in filter(None, dict.fromkeys(classes)):
+            one.make()
 
     def _check(self, scheduler: PlannedScheduler, points: Iterable[int]) -> None:
         """Check that a scheduler can be made with its parameters at these points."""
@@ -311,14 +316,13 @@ class Plan:
 
     def _traces(self) -> set[str]:
         """Return the files that the scenarios name."""
-        keys = (*FILE_KEYS, "kind")
-        changing = {key: value for key, value in self.set.items() if key.split(".")[-1] in keys}
-        found = {
+        filled = (
             file_named(key.split(".")[-1], fill(template, self.values(point)))
-            for key, template in changing.items()
+            for key, template in self.set.items()
+            if key.split(".")[-1] in (*FILE_KEYS, *CLASS_KEYS)
             for point in range(self.points)
-        }
-        return {name for name in found if name is not None} | set(named_files(self.table))
+        )
+        return {name for name in filled if name is not None} | set(named_files(self.table))
 
 
 def _check_keys(table: Mapping[str, Any], origin: str) -> None:

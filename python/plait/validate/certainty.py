@@ -45,10 +45,10 @@ def _certain_gain(text: str, document: Document) -> Iterator[str]:
 def _bound(text: str, document: Document) -> Iterator[str]:
     """Check the most that a scheduler can gain, rounded up."""
     label = group(r"% over (\S+) here", text)
-    room = standing(document, label)["bound_gain_percent"]
+    gain = standing(document, label)["bound_gain_percent"]
     said = int(group(r"more than (\d+) %", text))
-    if not said - 1 < max(room, 0.0) <= said:
-        yield f"the bound leaves {room} %"
+    if not said - 1 < max(gain, 0.0) <= said:
+        yield f"the bound leaves {gain} %"
 
 
 CERTAINTY: dict[str, Callable[[str, Document], Iterator[str]]] = {

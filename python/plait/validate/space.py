@@ -49,6 +49,10 @@ LATER = ("blest", "ecf", "otias", "sttf", "cheapest-first", "weighted")
 """Schedulers added later: every second scenario has one of them, in turn. So the pairs of a draw do
 not change."""
 
+NEWEST = "plait"
+"""The scheduler that was added last: every fourth scenario has it, one without another beside its
+pair."""
+
 
 @dataclass(frozen=True)
 class Drawn:
@@ -141,9 +145,9 @@ STOCK_EVERY = 4
 
 
 def _later(number: int) -> tuple[str, ...]:
-    """Return the later schedulers that the scenario of this number has beside its pair."""
+    """Return the later scheduler that the scenario of this number has beside its pair."""
     if number % 2:
-        return (STOCK,) if number % STOCK_EVERY == 1 else ()
+        return (STOCK,) if number % STOCK_EVERY == 1 else (NEWEST,)
     return (LATER[number // 2 % len(LATER)],)
 
 

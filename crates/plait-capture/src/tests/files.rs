@@ -1,12 +1,15 @@
-//! Formats of capture files.
+//! Formats of files: captures, decisions.
 
 use super::hosts::{ALL, Hosts, SCENARIO, scenario};
+use crate::decisions;
+use crate::records::Records;
 use pcap_file::pcap::PcapReader;
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
 use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
+use plait_sched::Time;
 use std::path::Path;
 
 /// Rewrites the capture as pcapng with this resolution of times, or the format's default without
@@ -77,4 +80,19 @@ fn files_that_are_no_captures_are_refused() {
     std::fs::remove_file(hosts.folder.path().join("sender.pcap")).unwrap();
     let missing = crate::observe(&scenario(SCENARIO), hosts.folder.path(), &ALL).unwrap_err().to_string();
     assert!(missing.starts_with("sender.pcap: cannot be read: No such file"), "{missing}");
+}
+
+#[test]
+fn a_decision_has_the_pacing_rates_of_its_paths() {
+    let hosts = Hosts::new();
+    let read = |rate: u8| {
+        let mut log = [0; decisions::HEADER + decisions::PATH];
+        (log[8], log[10]) = (1, 1);
+        (log[decisions::HEADER + 40], log[decisions::HEADER + 96]) = (20, rate);
+        hosts.file("decisions.bin", log);
+        let mut records = Records::open(hosts.folder.path(), "decisions.bin").unwrap().unwrap();
+        let decision = decisions::next(&mut records, |_| Time::ZERO).unwrap().unwrap();
+        (decision.paths[0].own_rtt.as_nanos(), decision.paths[0].pacing_rate)
+    };
+    assert_eq!([read(30), read(0)], [(20, Some(30)), (20, None)]);
 }

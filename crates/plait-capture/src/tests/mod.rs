@@ -321,7 +321,7 @@ fn samples_and_decisions_become_tables() {
     }
     hosts.file("series.bin", sample);
     let mut log = clock(5).to_le_bytes().to_vec();
-    log.extend_from_slice(&[1, 0, 0, 0, 0, 0, 0, 0]);
+    log.extend_from_slice(&[1, 0, 1, 0, 0, 0, 0, 0]);
     // struct plait_decision: wait until 9 ms.
     log.extend_from_slice(&clock(9).to_le_bytes());
     log.extend_from_slice(&[0; 8]);
@@ -345,7 +345,7 @@ fn samples_and_decisions_become_tables() {
     assert_eq!((decisions.time, decisions.wait_until), (vec![5 * MILLI], vec![Some(9 * MILLI)]));
     assert_eq!((decisions.unassigned, decisions.oldest_unacked), (vec![100], vec![Some(3)]));
     assert_eq!((decisions.window_left, decisions.window), (vec![40], vec![45]));
-    assert_eq!((paths.cwnd, paths.room, paths.loss_ppm), (vec![10], vec![4], vec![100]));
+    assert_eq!((paths.cwnd, paths.cwnd_left, paths.loss_ppm), (vec![10], vec![4], vec![100]));
     assert_eq!((paths.srtt, paths.rto, paths.forward_delay), (vec![20], vec![200], vec![None]));
     let series = result.path_series.unwrap();
     assert_eq!((series.path, series.cwnd, series.srtt), (vec![1], vec![12.0], vec![21_500_000]));
@@ -359,6 +359,10 @@ fn samples_and_decisions_become_tables() {
     unknown[24] = 9;
     hosts.file("decisions.bin", unknown);
     assert_eq!(hosts.refused(), "decisions.bin: record 1: decision 9 is not known (valid: 0 to 5)");
+    let mut unknown = log.clone();
+    unknown[10] = 0;
+    hosts.file("decisions.bin", unknown);
+    assert_eq!(hosts.refused(), "decisions.bin: record 1: format 0 is not known (valid: 1)");
     hosts.file("decisions.bin", &log[..100]);
     assert_eq!(hosts.refused(), "decisions.bin: record 1: the file ends in the middle of it");
 }

@@ -4,6 +4,7 @@
 
 mod settings;
 mod text;
+mod trains;
 
 use std::fs;
 use std::process::ExitCode;
@@ -12,6 +13,7 @@ use plait_sched::conformance::{record, record_extremes};
 use plait_sched::{Builtin, Scheduler};
 use settings::{OPTIONS, SETTINGS, Setting};
 use text::Text;
+use trains::{TRAINS, record_train};
 
 /// Cases of the model engine, for every setting.
 const CASES: u64 = 3;
@@ -62,5 +64,9 @@ fn one_setting(text: &mut Text, seed: &mut u64, name: &str, given: &Setting) {
         text.begin(make().needs());
         record_extremes(make(), *seed, OPPORTUNITIES, &mut |call| text.call(call));
         *seed += 1;
+    }
+    for train in TRAINS {
+        text.begin(make().needs());
+        record_train(&mut *make(), train, &mut |call| text.call(call));
     }
 }

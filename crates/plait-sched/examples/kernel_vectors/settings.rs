@@ -76,6 +76,18 @@ pub(crate) const SETTINGS: &[(&str, &[Given])] = &[
     ("sttf", &[&[], &[("alike", Number(0.0))], &[("alike", Number(3.5))]]),
     ("cheapest-first", &[&[]]),
     ("weighted", &[&[], &[("reading", Text("mlvpn"))]]),
+    (
+        "plait",
+        &[
+            &[],
+            &[("trains", Boolean(false))],
+            &[("limits", Boolean(false))],
+            &[("copies", Boolean(false))],
+            &[("last_copies", Boolean(false))],
+            &[("first_copies", Boolean(false))],
+            &[("trains", Boolean(false)), ("limits", Boolean(false))],
+        ],
+    ),
 ];
 
 /// The options around each of them.

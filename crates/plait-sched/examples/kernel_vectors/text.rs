@@ -209,6 +209,7 @@ fn path_facts(path: &Path) -> Vec<Fact> {
         ("forward_delay", path.forward_delay.map_or(NONE, i128::from)),
         ("rto", path.rto.as_nanos().into()),
         ("delivery_rate", path.delivery_rate.into()),
+        ("pacing_rate", path.pacing_rate.unwrap_or(0).into()),
         ("uncarried", path.uncarried.map_or(NONE, i128::from)),
     ]
 }

@@ -54,7 +54,7 @@ pub(super) fn bounds(scenario: &Scenario, network: &Network<'_>, bulk: &Bulk) ->
     let smallest = if full { network.sizes.full } else { network.sizes.headers + 1.0 };
     let transfer = Transfer { scenario, network, start, since, paths, waiting, full, smallest };
     let mut bounds = of_window(&transfer, window);
-    if since == start {
+    if since == start && !scenario.transport.congestion_control.is_own() {
         let back = WaysBack::new(scenario, network.end);
         let slow = envelopes(scenario, network, &back, start, smallest);
         let from: Vec<u64> = slow.iter().map(|path| path.begins).collect();

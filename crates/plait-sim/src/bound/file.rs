@@ -20,11 +20,6 @@ pub(super) fn bounds(scenario: &Scenario, network: &Network<'_>, file: &File) ->
         Demand::Packets { short, .. } => short + network.sizes.headers,
     };
     let limits = (start, network.end.max(start));
-    let links = network.earliest(&vec![start; scenario.paths.len()], demand, None, limits);
-    let back = WaysBack::new(scenario, network.end);
-    let slow = envelopes(scenario, network, &back, start, smallest);
-    let from: Vec<u64> = slow.iter().map(|path| path.begins).collect();
-    let windows = network.earliest(&from, demand, Some(&slow), limits);
     let bound = |name, nanos: u64, note| Bound {
         name,
         metric: COMPLETION,
@@ -32,19 +27,26 @@ pub(super) fn bounds(scenario: &Scenario, network: &Network<'_>, file: &File) ->
         runs: Runs::All,
         note,
     };
-    vec![
-        bound(
-            "L2a",
-            windows,
-            "links, handshakes, and windows that double per round trip. Loose where losses or thresholds end slow \
-             start early.",
-        ),
-        bound(
-            "L0",
-            links,
-            "links alone, without handshakes and congestion control. Loose for files of a few round trips.",
-        ),
-    ]
+    let links = network.earliest(&vec![start; scenario.paths.len()], demand, None, limits);
+    let links = bound(
+        "L0",
+        links,
+        "links alone, without handshakes and congestion control. Loose for files of a few round trips.",
+    );
+    if scenario.transport.congestion_control.is_own() {
+        return vec![links];
+    }
+    let back = WaysBack::new(scenario, network.end);
+    let slow = envelopes(scenario, network, &back, start, smallest);
+    let from: Vec<u64> = slow.iter().map(|path| path.begins).collect();
+    let windows = network.earliest(&from, demand, Some(&slow), limits);
+    let windows = bound(
+        "L2a",
+        windows,
+        "links, handshakes, and windows that double per round trip. Loose where losses or thresholds end slow \
+         start early.",
+    );
+    vec![windows, links]
 }
 
 /// A message of `bytes`, in full packets and a last one.

@@ -1,7 +1,7 @@
 //! Bounds that no scheduler beats: of goodput, of the mean delay of blocks, of a file's completion.
 //!
 //! A bound holds for every run of the scenario as it is written, with any scheduler. The proofs are
-//! in `docs/bound.md`. A bound ignores competing flows, so it is loose where there are some.
+//! in `docs/bound-proofs.md`. A bound ignores competing flows, so it is loose where there are some.
 //!
 //! | file | content |
 //! |---|---|

@@ -130,7 +130,7 @@ mod tests {
         );
         assert_eq!(paths.srtt[..2], [20_000_000, NEVER]);
         assert_eq!(paths.forward_delay[..2], [Some(-3), None]);
-        assert_eq!(paths.room, [1, 1, 0, 1, 0, 0]);
+        assert_eq!(paths.cwnd_left, [1, 1, 0, 1, 0, 0]);
     }
 
     #[test]

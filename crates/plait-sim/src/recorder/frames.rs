@@ -220,8 +220,8 @@ pub struct DecisionPaths {
     pub queued: Vec<u32>,
     /// The scheduler's limit of segments in flight; `u32::MAX` while there is none.
     pub limit: Vec<u32>,
-    /// Segments that the congestion window admitted at once.
-    pub room: Vec<u32>,
+    /// Congestion window less segments in flight, lost and queued.
+    pub cwnd_left: Vec<u32>,
     /// Lost share of the segments sent, in parts per million.
     pub loss_ppm: Vec<u32>,
     /// Recent delivery rate in bits per second of payload; zero until measured.
@@ -248,7 +248,7 @@ impl DecisionPaths {
         self.in_flight.push(path.in_flight);
         self.queued.push(path.queued);
         self.limit.push(path.limit);
-        self.room.push(path.room());
+        self.cwnd_left.push(path.room());
         self.loss_ppm.push(path.loss_ppm);
         self.delivery_rate.push(path.delivery_rate);
     }

@@ -76,9 +76,16 @@ impl FlowKind {
     }
 
     /// Its own congestion control, if it has one.
-    pub const fn control(&self) -> Option<CongestionControl> {
+    pub const fn control(&self) -> Option<&CongestionControl> {
         match self {
-            Self::Tcp { control, .. } | Self::Multipath { control, .. } => *control,
+            Self::Tcp { control, .. } | Self::Multipath { control, .. } => control.as_ref(),
+            Self::ConstantRate { .. } | Self::OnOff { .. } => None,
+        }
+    }
+
+    pub(super) const fn control_mut(&mut self) -> Option<&mut CongestionControl> {
+        match self {
+            Self::Tcp { control, .. } | Self::Multipath { control, .. } => control.as_mut(),
             Self::ConstantRate { .. } | Self::OnOff { .. } => None,
         }
     }

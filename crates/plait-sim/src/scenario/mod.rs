@@ -122,6 +122,18 @@ impl Scenario {
         write::scenario(self)
     }
 
+    /// The congestion controls that it names, those of its flows included.
+    pub fn controls(&self) -> impl Iterator<Item = &CongestionControl> {
+        let flows = self.flows.iter().filter_map(|flow| flow.kind.control());
+        core::iter::once(&self.transport.congestion_control).chain(flows)
+    }
+
+    /// The same, to be changed.
+    pub fn controls_mut(&mut self) -> impl Iterator<Item = &mut CongestionControl> {
+        let flows = self.flows.iter_mut().filter_map(|flow| flow.kind.control_mut());
+        core::iter::once(&mut self.transport.congestion_control).chain(flows)
+    }
+
     fn from_table(table: toml::Table, origin: &str, base: &Path) -> Result<Self, ScenarioError> {
         let names = document::names(&table);
         Self::read(table, origin, base).map_err(|error| error.with_names(&names))

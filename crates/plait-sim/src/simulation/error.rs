@@ -15,6 +15,8 @@ pub enum RunError {
         /// The failure.
         error: plait_transport::Error,
     },
+    /// The scenario names a controller of the user's own, and this program cannot build it.
+    NoController(String),
     /// The carrier of the connection's packets failed.
     Carrier(String),
     /// The workload is a class whose behaviour is not bound.
@@ -39,6 +41,12 @@ impl fmt::Display for RunError {
         match self {
             Self::Connection(error) => error.fmt(f),
             Self::Flow { name, error } => write!(f, "flow {name:?}: {error}"),
+            Self::NoController(name) => {
+                write!(
+                    f,
+                    "congestion_control = {name:?}: no built-in controller, and this program loads no other"
+                )
+            }
             Self::Carrier(why) => f.write_str(why),
             Self::Unbound(class) => {
                 write!(f, "workload {class:?}: a class in Python, which only plait's Python package runs")

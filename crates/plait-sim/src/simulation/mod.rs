@@ -15,6 +15,7 @@
 //!   others, beside datagrams without acknowledgements. A backward flow uses the same links in the
 //!   other direction.
 //! - `layout`, `observers`: the links of a scenario; records of a connection.
+//! - `runs`: the functions that make a run.
 //! - `writer`, `clocks`: the application's writes; the end of the warm-up and samples.
 //! - `tap`, `carrier`: without one (`()`) the compiler removes the code for it.
 //!
@@ -51,6 +52,7 @@ mod images;
 pub(crate) mod layout;
 mod network;
 mod observers;
+mod runs;
 mod setup;
 mod stack;
 mod tap;
@@ -61,6 +63,7 @@ pub use carrier::{Carried, Carrier, Datagram};
 pub use drawn::{demands, on_times};
 pub use error::RunError;
 pub use images::Images;
+pub use runs::{Preview, run, run_carried, run_tapped, run_with_preview};
 pub use setup::transport;
 pub use stack::{StackEvent, StackPath, StackState};
 pub use tap::{Origin, PacketId, Sighting, Tap};
@@ -78,7 +81,6 @@ use crate::application::ConnectionEnd;
 pub use crate::application::times::OnTimes;
 use crate::recorder::frames::{ConnectionSeries, PathSeries};
 use crate::recorder::{RecordOptions, Recorder};
-use crate::result::RunResult;
 use crate::scenario::{Direction, Scenario};
 use plait_sched::{Duration, Scheduler, Time};
 use plait_transport::endpoint::{Endpoint, Side};
@@ -106,50 +108,6 @@ pub(crate) struct Simulation<'a, S, T, C> {
     pub(crate) path_series: PathSeries,
     pub(crate) connection_series: ConnectionSeries,
     pub(crate) events: u64,
-}
-
-/// Runs `scenario` with `scheduler`. From time to time it calls `control` with the elapsed share of
-/// the scenario's duration.
-///
-/// # Errors
-/// If the scheduler breaks its contract, the peer becomes unreachable, or the caller interrupts.
-pub fn run<S: Scheduler>(
-    scenario: &Scenario,
-    scheduler: S,
-    options: &RecordOptions,
-    control: &mut dyn FnMut(f64) -> Control,
-) -> Result<RunResult, RunError> {
-    run_tapped(scenario, scheduler, options, (), control)
-}
-
-/// Runs `scenario` with `scheduler`, and lets `tap` see every packet of the scenario's own
-/// connection.
-///
-/// # Errors
-/// Those of [`run`]. A tap that gives up interrupts the run.
-pub fn run_tapped<S: Scheduler, T: Tap>(
-    scenario: &Scenario,
-    scheduler: S,
-    options: &RecordOptions,
-    tap: T,
-    control: &mut dyn FnMut(f64) -> Control,
-) -> Result<RunResult, RunError> {
-    Simulation::new(scenario, scheduler, options, tap, ())?.make(control)
-}
-
-/// Runs `scenario` with `scheduler`, and lets `carrier` carry the packets of the scenario's own
-/// connection.
-///
-/// # Errors
-/// Those of [`run`], and failures of the carrier.
-pub fn run_carried<S: Scheduler, C: Carrier>(
-    scenario: &Scenario,
-    scheduler: S,
-    options: &RecordOptions,
-    carrier: C,
-    control: &mut dyn FnMut(f64) -> Control,
-) -> Result<RunResult, RunError> {
-    Simulation::new(scenario, scheduler, options, (), carrier)?.make(control)
 }
 
 impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
@@ -221,14 +179,7 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
         })
     }
 
-    fn make(mut self, control: &mut dyn FnMut(f64) -> Control) -> Result<RunResult, RunError> {
-        self.run(control)?;
-        debug_assert!(self.network.is_conserved(), "no packet appears or vanishes");
-        self.conclude()
-    }
-
-    fn run(&mut self, control: &mut dyn FnMut(f64) -> Control) -> Result<(), RunError> {
-        let end = Time::ZERO + self.scenario.duration;
+    fn begin(&mut self) -> Result<(), RunError> {
         if !self.scenario.warmup.is_zero() {
             self.set_clock(Clock::Warmup, Time::ZERO + self.scenario.warmup);
         }
@@ -239,12 +190,17 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
         for index in 0..self.flows.len() {
             self.flows[index].begin(&mut self.network).map_err(|error| self.flow_error(index, error))?;
         }
+        Ok(())
+    }
+
+    /// Handles all events before `end`. Returns false if the run is complete before.
+    fn advance(&mut self, end: Time, control: &mut dyn FnMut(f64) -> Control) -> Result<bool, RunError> {
         let lookahead = self.lookahead();
-        let mut next_check = EVENTS_PER_CHECK;
+        let mut next_check = self.events + EVENTS_PER_CHECK;
         while let Some((key, source)) = self.network.events.peek() {
             if key.time >= end {
                 self.network.now = end;
-                return Ok(());
+                return Ok(true);
             }
             let until = key.time.saturating_add(lookahead).min(end).min(self.network.events.next_clock());
             if until > key.time {
@@ -253,11 +209,11 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
                 self.handle(key, source)?;
             }
             if self.is_complete() {
-                return Ok(());
+                return Ok(false);
             }
             if self.events >= next_check {
                 next_check = self.events + EVENTS_PER_CHECK;
-                let share = key.time.as_secs_f64() / end.as_secs_f64();
+                let share = key.time.as_secs_f64() / self.scenario.duration.as_secs_f64();
                 if control(share) == Control::Interrupt || self.main.tap.gives_up() {
                     return Err(RunError::Interrupted);
                 }
@@ -265,7 +221,7 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
         }
         if self.scenario.workload.is_endless() || self.main.is_drained() {
             self.network.now = end;
-            return Ok(());
+            return Ok(true);
         }
         Err(RunError::Stalled { at: self.network.now })
     }

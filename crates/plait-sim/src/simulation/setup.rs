@@ -6,8 +6,11 @@ use crate::scenario::{CongestionControl, ConnectionSetup, FlowRoute, PathOptions
 use plait_sched::{Builtin, PathId};
 use plait_transport::{PathConfig, endpoint};
 
-/// Checks that the workload can run.
+/// Refuses a user's own controller that nothing builds, and a workload without a behaviour.
 pub(super) fn check(scenario: &Scenario) -> Result<(), RunError> {
+    if let Some(missing) = scenario.controls().find(|control| control.is_own() && control.own().is_none()) {
+        return Err(RunError::NoController(missing.name().to_owned()));
+    }
     match &scenario.workload {
         Workload::Own(own) if !own.is_bound() => Err(RunError::Unbound(own.name.clone())),
         _ => Ok(()),
@@ -40,7 +43,7 @@ fn path_config(path: &PathOptions) -> PathConfig {
 }
 
 /// The transport of a competing TCP flow, for both ends.
-pub(super) fn tcp(scenario: &Scenario, control: Option<CongestionControl>) -> endpoint::Config {
+pub(super) fn tcp(scenario: &Scenario, control: Option<&CongestionControl>) -> endpoint::Config {
     scenario
         .transport
         .of_tcp_flow(control)
@@ -51,7 +54,7 @@ pub(super) fn tcp(scenario: &Scenario, control: Option<CongestionControl>) -> en
 pub(super) fn multipath(
     scenario: &Scenario,
     route: &FlowRoute,
-    control: Option<CongestionControl>,
+    control: Option<&CongestionControl>,
 ) -> endpoint::Config {
     let first = initial_path(scenario);
     let place = match route {

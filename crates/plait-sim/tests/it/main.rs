@@ -9,5 +9,7 @@ mod determinism;
 mod golden;
 mod interrupt;
 mod oracle;
+mod own_controller;
+mod preview;
 mod random;
 mod scenarios;

@@ -27,7 +27,7 @@ impl<S: Scheduler> Endpoint<S> {
         paths: &[PathConfig],
         scheduler: S,
     ) -> Result<Self, Error> {
-        Ok(Self { sender: Sender::new(*config, side, paths, scheduler)?, receiver: Receiver::new(config) })
+        Ok(Self { sender: Sender::new(config, side, paths, scheduler)?, receiver: Receiver::new(config) })
     }
 }
 

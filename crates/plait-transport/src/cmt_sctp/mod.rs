@@ -106,7 +106,7 @@ impl Config {
 }
 
 /// Everything that can be set.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
     /// Configuration of the core.
     pub connection: ConnectionConfig,

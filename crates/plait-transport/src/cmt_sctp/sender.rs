@@ -39,13 +39,19 @@ impl<S: Scheduler> Sender<S> {
     /// # Errors
     /// [`Error::Unsupported`] if the scheduler needs a capability that CMT-SCTP does not offer;
     /// [`Error::SegmentSize`] if segments have more than 65,535 bytes.
-    pub(super) fn new(config: Config, side: Side, paths: &[PathConfig], scheduler: S) -> Result<Self, Error> {
-        let recovery = || Recovery::new(&config);
-        let core = Core::new(config.connection, CORE_RULES, paths, recovery, scheduler, CAPABILITIES)?;
+    pub(super) fn new(
+        config: &Config,
+        side: Side,
+        paths: &[PathConfig],
+        scheduler: S,
+    ) -> Result<Self, Error> {
+        let recovery = || Recovery::new(config);
+        let core =
+            Core::new(config.connection.clone(), CORE_RULES, paths, recovery, scheduler, CAPABILITIES)?;
         Ok(Self {
             side,
             core,
-            config,
+            config: config.clone(),
             acknowledged: RunSet::new(),
             reports: Reports::default(),
             heartbeats: VecDeque::new(),

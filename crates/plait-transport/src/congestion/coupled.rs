@@ -9,9 +9,10 @@
 
 use super::{Acknowledged, CongestionConfig, CongestionController, CongestionEvent, RateSample, Reno, Share};
 use plait_sched::Time;
+use std::fmt::Debug;
 
 /// Differences between a coupled controller and TCP's.
-pub trait Coupling {
+pub trait Coupling: Debug + Send + Sync {
     /// Growth of the window of path `own` in congestion avoidance, relative to TCP alone. Called
     /// for each acknowledgement, also in slow start; the own path is usable and measured. `segment`
     /// is in bytes.
@@ -99,7 +100,7 @@ mod tests {
     use crate::congestion::Algorithm;
 
     /// A gain that is handed in; takes three quarters on a loss.
-    #[derive(Default)]
+    #[derive(Default, Debug)]
     struct Fixed(f64);
 
     impl Coupling for Fixed {

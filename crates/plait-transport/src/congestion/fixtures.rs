@@ -14,6 +14,7 @@ pub(super) const fn segments(count: u64) -> u64 {
 pub(super) const fn config(algorithm: Algorithm) -> CongestionConfig {
     CongestionConfig {
         algorithm,
+        own: None,
         initial_window: segments(10),
         initial_threshold: u64::MAX,
         segment: SEGMENT,

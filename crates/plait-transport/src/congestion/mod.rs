@@ -14,9 +14,11 @@
 //! Linux, in whole packets and milliseconds. `bbr/` needs delivery-rate samples and pacing
 //! (`core/rate.rs`, `core/pacer.rs`); it is version 1, and there is no BBRv3.
 //!
-//! To add one: a file with a type, its `INFO`, its `new` and [`CongestionController`]; here, its
-//! module and a line in the list. Its name in scenarios, the reference's words, the reader, the
-//! writer and the random scenarios of the tests follow.
+//! A caller brings a controller of its own by a [`Factory`].
+//!
+//! To add one to the list: a file with a type, its `INFO`, its `new` and [`CongestionController`];
+//! here, its module and a line in the list. Its name in scenarios, the reference's words, the
+//! reader, the writer and the random scenarios of the tests follow.
 
 mod balia;
 mod bbr;
@@ -31,6 +33,7 @@ mod lia;
 mod linux;
 mod newreno;
 mod olia;
+mod own;
 mod reno;
 #[cfg(test)]
 mod response;
@@ -44,16 +47,18 @@ pub use lia::{Lia, LiaCoupling};
 pub use linux::{LinuxCubic, LinuxReno};
 pub use newreno::NewReno;
 pub use olia::{Olia, OliaCoupling};
+pub use own::{Factory, Own, OwnController};
 pub use reno::Reno;
 
 use plait_sched::Time;
+use std::fmt::Debug;
 
 /// Decides how many bytes may be in flight on one path.
-pub trait CongestionController {
+pub trait CongestionController: Debug + Send + Sync {
     /// Handles acknowledged data; [`Acknowledged::may_grow`] says whether the window may grow for
-    /// it. `shares` are those of all paths of the connection if the algorithm [is
-    /// coupled](Algorithm::is_coupled), otherwise empty. `rate` is a sample of the delivery rate if
-    /// the controller states a pacing rate.
+    /// it. `shares` are those of all paths of the connection if congestion control [is
+    /// coupled](CongestionConfig::is_coupled), otherwise empty. `rate` is a sample of the delivery
+    /// rate if the controller states a pacing rate.
     fn on_ack(&mut self, ack: &Acknowledged, rate: Option<&RateSample>, shares: &[Share]);
 
     /// Something else happened to the path.
@@ -114,10 +119,12 @@ pub struct ControllerInfo {
 }
 
 /// Start values of a controller.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CongestionConfig {
     /// Which controller.
     pub algorithm: Algorithm,
+    /// A controller of the caller's own, instead of `algorithm`.
+    pub own: Option<Own>,
     /// Initial window in bytes.
     pub initial_window: u64,
     /// Initial slow-start threshold in bytes; `u64::MAX` for none.
@@ -134,6 +141,13 @@ pub struct CongestionConfig {
     pub hystart: bool,
     /// Seed of a controller's random numbers.
     pub seed: u64,
+}
+
+impl CongestionConfig {
+    /// True if a controller sees the windows of all paths. One of the caller's own may need them.
+    pub const fn is_coupled(&self) -> bool {
+        self.own.is_some() || self.algorithm.is_coupled()
+    }
 }
 
 /// The longest burst of a paced path in bytes (`GSO_LEGACY_MAX_SIZE`).
@@ -178,10 +192,14 @@ macro_rules! controllers {
         #[derive(Clone, Debug)]
         enum Kind {
             $($controller($controller),)*
+            Own(Box<dyn OwnController>),
         }
 
         impl Kind {
             fn new(config: &CongestionConfig) -> Self {
+                if let Some(own) = &config.own {
+                    return Self::Own(own.0.build(config));
+                }
                 match config.algorithm {
                     $(Algorithm::$controller => Self::$controller($controller::new(config)),)*
                 }
@@ -193,6 +211,7 @@ macro_rules! controllers {
             ($kind:expr, $it:ident => $call:expr) => {
                 match $kind {
                     $(Kind::$controller($it) => $call,)*
+                    Kind::Own($it) => $call,
                 }
             };
         }

@@ -112,6 +112,7 @@ mod tests {
     fn start() -> NewReno {
         NewReno::new(&CongestionConfig {
             algorithm: Algorithm::NewReno,
+            own: None,
             initial_window: 4380,
             initial_threshold: u64::MAX,
             segment: SEGMENT,

@@ -205,7 +205,7 @@ impl<S: Scheduler, R> Core<S, R> {
     /// A path, and the windows of all paths if congestion control is coupled.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn path_and_shares(&mut self, index: usize) -> (&mut PathSender<R>, &[Share]) {
-        if self.config.congestion.algorithm.is_coupled() {
+        if self.config.congestion.is_coupled() {
             self.update_shares();
         }
         (&mut self.paths[index], &self.shares)

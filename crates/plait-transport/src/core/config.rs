@@ -10,7 +10,7 @@ pub const MAX_QUEUED: usize = 1 << 20;
 pub const MAX_DECISIONS_PER_OPPORTUNITY: u32 = 1 << 16;
 
 /// Settings that both ends and all protocols share.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConnectionConfig {
     /// Payload bytes of a full segment.
     pub segment_bytes: u32,

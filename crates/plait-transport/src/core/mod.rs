@@ -184,7 +184,6 @@ impl<S: Scheduler, R> Core<S, R> {
         let interest = scheduler.interest();
         let waits_without_room = scheduler.waits_without_room();
         let mut core = Self {
-            config,
             stream: Stream::new(config.segment_bytes, config.joined_writes, rules.message_header),
             paths: (paths.iter().zip(0..))
                 .map(|(path, id)| PathSender::new(PathId(id), &config, &rules, path, recovery()))
@@ -226,6 +225,7 @@ impl<S: Scheduler, R> Core<S, R> {
             next_transmission: 0,
             counters: Counters::default(),
             shares: Vec::with_capacity(paths.len()),
+            config,
         };
         if rules.streams {
             core.stream.set_order(Order::wanted(needs));

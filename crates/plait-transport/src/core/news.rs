@@ -161,6 +161,7 @@ mod tests {
             send_buffer: u64::MAX,
             congestion: CongestionConfig {
                 algorithm: Algorithm::Bbr,
+                own: None,
                 initial_window: 10_000,
                 initial_threshold: u64::MAX,
                 segment: 1000,

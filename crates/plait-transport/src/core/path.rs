@@ -169,7 +169,7 @@ impl<R> PathSender<R> {
             news: PathNews::default(),
             control: Controller::new(&CongestionConfig {
                 seed: config.congestion.seed.wrapping_add(u64::from(id.0)),
-                ..config.congestion
+                ..config.congestion.clone()
             }),
             fit: match (rules.overshoots, config.window_in_packets) {
                 (true, _) => Fit::Overshoots,

@@ -30,7 +30,7 @@ impl<S: Scheduler> Endpoint<S> {
         scheduler: S,
     ) -> Result<Self, Error> {
         Ok(Self {
-            sender: Sender::new(*config, side, paths, scheduler)?,
+            sender: Sender::new(config, side, paths, scheduler)?,
             receiver: Receiver::new(config, paths.len()),
         })
     }

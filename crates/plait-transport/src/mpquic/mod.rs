@@ -64,7 +64,7 @@ use plait_sched::{Capabilities, Duration, PathId};
 pub const CAPABILITIES: Capabilities = Capabilities::ALL;
 
 /// Everything that can be set.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
     /// Configuration of the core. Its timeout is the probe timeout (RFC 9002 §6.2.1).
     pub connection: ConnectionConfig,

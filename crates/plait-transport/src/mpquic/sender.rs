@@ -29,16 +29,21 @@ pub(super) struct Sender<S> {
 }
 
 impl<S: Scheduler> Sender<S> {
-    pub(super) fn new(config: Config, side: Side, paths: &[PathConfig], scheduler: S) -> Result<Self, Error> {
-        let space = || Space::new(&config);
+    pub(super) fn new(
+        config: &Config,
+        side: Side,
+        paths: &[PathConfig],
+        scheduler: S,
+    ) -> Result<Self, Error> {
+        let space = || Space::new(config);
         let rules = config.core_rules();
-        let mut core = Core::new(config.connection, rules, paths, space, scheduler, CAPABILITIES)?;
+        let mut core = Core::new(config.connection.clone(), rules, paths, space, scheduler, CAPABILITIES)?;
         if config.handshake {
             core.close_paths();
         }
         Ok(Self {
             core,
-            config,
+            config: config.clone(),
             side,
             control: VecDeque::new(),
             settled: Vec::with_capacity(64),

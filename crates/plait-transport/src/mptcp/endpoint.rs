@@ -30,13 +30,13 @@ impl<S: Scheduler> Endpoint<S> {
         paths: &[PathConfig],
         scheduler: S,
     ) -> Result<Self, Error> {
-        let other = Config { clock: config.clock.reversed(), ..*config };
+        let other = Config { clock: config.clock.reversed(), ..config.clone() };
         let (sending, receiving) = match side {
             Side::Client => (config, &other),
             Side::Server => (&other, config),
         };
         Ok(Self {
-            sender: Sender::new(*sending, side, paths, scheduler)?,
+            sender: Sender::new(sending, side, paths, scheduler)?,
             receiver: match side {
                 Side::Client => Receiver::new(receiving, paths.len()).of_client(),
                 Side::Server => Receiver::new(receiving, paths.len()),

@@ -38,7 +38,7 @@ impl Receiver {
             return;
         }
         // No segment has arrived: the receiver starts again with its original buffer.
-        let config = Config { multipath: false, ..self.config };
+        let config = Config { multipath: false, ..self.config.clone() };
         let packet = self.config.packet_bytes();
         let outgoing = core::mem::take(&mut self.outgoing);
         *self = Self::with_packets(&config, self.subflows.len(), packet);

@@ -153,7 +153,7 @@ impl Config {
 }
 
 /// Configuration of a connection.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
     /// Configuration of the core.
     pub connection: ConnectionConfig,

@@ -64,7 +64,7 @@ impl Receiver {
         let longest =
             grants.as_ref().filter(|_| config.multipath).map_or(u64::MAX, |grants| grants.memory() >> 3);
         Self {
-            config: *config,
+            config: config.clone(),
             reassembly: Reassembly::new(connection.receive_window, connection.counted_overhead, refuses),
             subflows: vec![Incoming::new(AckDelay::new(config.ack_delay, &connection.rto)); paths],
             grants,

@@ -55,16 +55,21 @@ impl<S: Scheduler> Sender<S> {
     /// # Errors
     /// [`Error::Unsupported`] if the scheduler needs a feature that MPTCP does not offer;
     /// [`Error::SegmentSize`] if segments have more than 65,535 bytes.
-    pub(super) fn new(config: Config, side: Side, paths: &[PathConfig], scheduler: S) -> Result<Self, Error> {
-        let subflow = || Subflow::new(&config);
-        let (connection, rules) = (config.connection, config.core_rules());
+    pub(super) fn new(
+        config: &Config,
+        side: Side,
+        paths: &[PathConfig],
+        scheduler: S,
+    ) -> Result<Self, Error> {
+        let subflow = || Subflow::new(config);
+        let (connection, rules) = (config.connection.clone(), config.core_rules());
         let mut core = Core::new(connection, rules, paths, subflow, scheduler, CAPABILITIES)?;
         if config.handshake {
             core.close_paths();
         }
         let mut sender = Self {
             core,
-            config,
+            config: config.clone(),
             reinjections: VecDeque::new(),
             repeats: Reinjections::new(paths.len()),
             seen: vec![Seen::default(); paths.len()],

@@ -233,17 +233,21 @@ case_exchange() {
 }
 
 # The module is loaded and unloaded while connections come and go, with its schedulers and without.
+# Every other time the default scheduler is still the module's. Linux then refuses sockets for a moment.
 case_reload() {
 	[ -n "$MODULE" ] || return
 	unload
 	touch /tmp/traffic
 	(
-		rounds=0 bad=0
+		rounds=0 bad=0 busy=0
+		export MODULE_IS_UNLOADED=1
 		while [ -e /tmp/traffic ]; do
 			transfer 50000 8 4 > /tmp/fact || bad=$((bad + 1))
+			refused=$(sed 's/.*"busy": \([0-9]*\).*/\1/' /tmp/fact)
+			busy=$((busy + ${refused:-0}))
 			rounds=$((rounds + 1))
 		done
-		echo "$rounds $bad" > /tmp/rounds
+		echo "$rounds $bad $busy" > /tmp/rounds
 	) &
 	traffic=$!
 	loads=0 refused=0 ok=true
@@ -264,10 +268,10 @@ case_reload() {
 	done
 	rm /tmp/traffic
 	wait $traffic
-	read -r rounds bad < /tmp/rounds
+	read -r rounds bad busy < /tmp/rounds
 	[ "$bad" = 0 ] && [ "$(available)" = default ] || ok=false
 	use default
-	report reload "" $ok "\"loads\": $loads, \"refusals\": $refused, \"connections\": $((rounds * 8)), \"bad_rounds\": $bad"
+	report reload "" $ok "\"loads\": $loads, \"refusals\": $refused, \"connections\": $((rounds * 8)), \"busy_sockets\": $busy, \"bad_rounds\": $bad"
 	load
 }
 

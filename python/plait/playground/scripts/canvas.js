@@ -9,9 +9,12 @@ export function colour(name) {
 export function prepared(canvas, height) {
   const width = Math.max(200, Math.floor(canvas.parentElement.clientWidth));
   const density = window.devicePixelRatio || 1;
-  canvas.width = Math.round(width * density);
-  canvas.height = Math.round(height * density);
-  canvas.style.height = `${height}px`;
+  const size = [width, height].map((one) => Math.round(one * density));
+  // A canvas that gets a size gets new memory, even if the size is the same.
+  if (canvas.width !== size[0] || canvas.height !== size[1]) {
+    [canvas.width, canvas.height] = size;
+    canvas.style.height = `${height}px`;
+  }
   const pen = canvas.getContext("2d");
   pen.setTransform(density, 0, 0, density, 0, 0);
   pen.clearRect(0, 0, width, height);
@@ -32,10 +35,14 @@ export function line(pen, points, style) {
   pen.globalAlpha = 1;
 }
 
+/** Writes words with a margin in the colour of the background, so that lines do not cross them. */
 export function text(pen, words, x, y, align = "left", name = "soft") {
   pen.fillStyle = colour(name);
+  pen.strokeStyle = colour("card");
+  pen.lineWidth = 3;
   pen.textAlign = align;
   pen.textBaseline = "middle";
+  pen.strokeText(words, x, y);
   pen.fillText(words, x, y);
 }
 

@@ -12,16 +12,17 @@ import { showControls } from "./controls.js";
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const SAMPLES = 300;
 const DASHES = [[], [6, 3]];
-/** A run for the packets alone ends this long after the window, and saves at least a fifth. */
+/** A run shows its packets when it is this long after the window. */
 const MARGIN_NS = 250e6;
-const SHORTER = 0.8;
 const at = (id) => document.getElementById(id);
 const sides = [0, 1].map((side) => ({ side, run: null, names: [], packets: [], hits: [], chosen: null }));
 let state = fromAddress(location.hash) ?? stateOf(DATA.opened ?? DATA.presets[0]);
 let simulators = [];
-let newest = null;
 let addressTimer = null;
 let slowTimer = null;
+let frame = null;
+/** The movements whose times are noted. */
+const noted = {};
 
 function length() {
   return state.length_ms / 1e3;
@@ -53,44 +54,31 @@ function simulate() {
   clearTimeout(addressTimer);
   addressTimer = setTimeout(writeAddress, 300);
   if (simulators.length) slowTimer ??= setTimeout(() => say("simulating"), 200);
-  newest = moved;
   const end = duration();
   state.from_s = Math.min(state.from_s, Math.max(0, end - length()));
   const window_ns = [state.from_s, state.from_s + length()].map((one) => Math.round(one * 1e9));
   const series_ns = Math.max(1, Math.round((end / SAMPLES) * 1e9));
   const scenario = structuredClone(state.scenario);
+  const preview_ns = window_ns[1] + MARGIN_NS;
   sides.forEach((side, index) => {
-    const request = { scenario, scheduler: state.schedulers[index], run: { window_ns, series_ns } };
-    const asked = { window_ns, moved };
-    const complete = () => simulators[index]?.run(request, (answer) => received(side, answer, asked), false);
-    const until_ns = window_ns[1] + MARGIN_NS;
-    if (until_ns > SHORTER * end * 1e9) {
-      complete();
-      return;
-    }
-    const short = { ...request, scenario: { ...scenario, duration: `${until_ns}ns`, warmup: "0s" } };
-    simulators[index]?.run(short, ({ answer }) => {
-      const run = JSON.parse(answer);
-      // The complete run reports errors.
-      if (!run.error) showPackets(side, run, asked);
-      if (newest === moved) complete();
-    }, true);
+    const request = { scenario, scheduler: state.schedulers[index], run: { window_ns, series_ns, preview_ns } };
+    const asked = { window_ns, moved, names: pathNames() };
+    simulators[index]?.run(request, (data) => {
+      if ("answer" in data) received(side, data, asked);
+      else showPackets(side, JSON.parse(data.preview), asked);
+    });
   });
 }
 
-/** Draws the packets of the chosen window, of a run that may end after the window. */
-function showPackets(side, run, asked) {
-  side.names = run.result.paths.map(({ name }) => name);
+/** Shows the packets of the chosen window, of a run that may still go on. */
+function showPackets(side, packets, asked) {
+  side.names = asked.names;
   side.window_ns = asked.window_ns;
-  side.packets = packetsOf(run.tables.packets);
+  side.packets = packetsOf(packets);
   side.chosen = null;
-  if (at("why").dataset.side === String(side.side)) forgetWhy();
-  drawPackets();
-  if (side.pictured === asked.moved) return;
   side.pictured = asked.moved;
-  if (sides.every((one) => one.pictured === asked.moved)) {
-    document.documentElement.dataset.packetsMs = (performance.now() - asked.moved).toFixed(1);
-  }
+  if (at("why").dataset.side === String(side.side)) forgetWhy();
+  drawSoon();
 }
 
 function received(side, { answer, simulated_ms }, asked) {
@@ -103,27 +91,43 @@ function received(side, { answer, simulated_ms }, asked) {
   }
   side.run = run;
   side.simulated_ms = simulated_ms;
-  const { chosen } = side;
-  const same = side.pictured === asked.moved;
-  const before = side.packets.length;
-  if (same) {
-    // The packets are those of the shorter run; only later deliveries are new.
+  side.complete = asked.moved;
+  if (side.pictured === asked.moved) {
+    // The packets are those of the preview; only later deliveries are new.
+    const before = side.packets.length;
     side.packets = packetsOf(run.tables.packets);
-    side.chosen = side.packets.length === before ? chosen : null;
-    drawPackets();
+    if (side.packets.length !== before) side.chosen = null;
+    drawSoon();
   } else {
-    showPackets(side, run, asked);
+    showPackets(side, run.tables.packets, asked);
   }
-  drawRuns();
-  side.drawn = asked.moved;
-  if (sides.every((one) => one.drawn === asked.moved)) {
-    const taken = performance.now() - asked.moved;
-    const { dataset } = document.documentElement;
-    dataset.completeMs = taken.toFixed(1);
-    const simulated = Math.max(...sides.map((one) => one.simulated_ms ?? 0));
-    const first = `packets drawn after ${Number(dataset.packetsMs).toFixed(0)} ms`;
-    say(`simulated in ${simulated.toFixed(0)} ms; ${first}, the rest after ${taken.toFixed(0)} ms`);
+}
+
+/** Draws in the browser's next frame: once, also if both runs end in the meantime. */
+function drawSoon() {
+  frame ??= requestAnimationFrame(() => {
+    frame = null;
+    drawPackets();
+    if (sides.some((one) => one.complete !== one.charted)) drawRuns();
+    noteTimes();
+  });
+}
+
+/** Notes the times from the movement to the pictures of both sides. */
+function noteTimes() {
+  const { dataset } = document.documentElement;
+  const [{ pictured, complete }] = sides;
+  const taken = (moved) => performance.now() - moved;
+  if (sides.every((one) => one.pictured === pictured) && noted.pictured !== pictured) {
+    noted.pictured = pictured;
+    dataset.packetsMs = taken(pictured).toFixed(1);
   }
+  if (!complete || noted.complete === complete || sides.some((one) => one.complete !== complete)) return;
+  noted.complete = complete;
+  dataset.completeMs = taken(complete).toFixed(1);
+  const simulated = Math.max(...sides.map((one) => one.simulated_ms));
+  const first = `packets drawn after ${Number(dataset.packetsMs).toFixed(0)} ms`;
+  say(`simulated in ${simulated.toFixed(0)} ms; ${first}, the rest after ${taken(complete).toFixed(0)} ms`);
 }
 
 function draw() {
@@ -148,6 +152,7 @@ function drawRuns() {
     at(`summary${one.side}`).textContent = `${short(metrics.goodput_bps / 1e6)} Mbit/s${delay}`;
   }
   if (!shown.length) return;
+  for (const one of shown) one.charted = one.complete;
   drawSeries(shown);
   drawBoth(shown);
   showMetrics(shown);
@@ -230,7 +235,7 @@ function choose(side, index) {
     else if (side.chosen === index) {
       at("why").dataset.side = side.side;
       at("why-title").textContent = `Why, by ${state.schedulers[side.side]}`;
-      showDecision(at("why-words"), packet, decision, side.names, DATA.verdicts);
+      showDecision(at("why-words"), packet, decision, side.names);
     }
   });
 }

@@ -1,10 +1,7 @@
 // Workers that simulate. Each has at most one run at a time; of the runs that are requested
 // meanwhile only the newest is made.
 
-/**
- * A run for the packets alone that takes longer than this is ended when the next one is requested.
- * A complete run is ended at once.
- */
+/** A run without a preview after this time is ended when the next one is requested. */
 const PATIENCE_MS = 700;
 
 /** Compiles the simulator that the page contains. */
@@ -32,12 +29,12 @@ export class Simulator {
     this.next = null;
     this.worker.onmessage = ({ data }) => {
       const receive = this.waiting.get(data.id);
-      this.waiting.delete(data.id);
+      if ("answer" in data) this.waiting.delete(data.id);
       receive(data);
     };
   }
 
-  /** Sends a request; `receive` gets the answer's text and the time that it took. */
+  /** Sends a request. `receive` gets the answer's text and the time that it took; before, a preview. */
   ask(request, receive) {
     this.count += 1;
     this.waiting.set(this.count, receive);
@@ -45,27 +42,28 @@ export class Simulator {
   }
 
   /**
-   * Requests a run. A newer one may take its place before it begins. `first` is whether it is for
-   * the packets alone.
+   * Requests a run. It takes the place of one that has not begun. It ends one whose preview is
+   * drawn.
    */
-  run(request, receive, first) {
-    const patience = this.first ? PATIENCE_MS : 0;
-    if (this.running !== null && performance.now() - this.running > patience) {
+  run(request, receive) {
+    const now = performance.now();
+    if (this.running && (this.running.previewed || now - this.running.since > PATIENCE_MS)) {
       this.worker.terminate();
       this.start();
     }
-    if (this.running !== null) {
-      this.next = [request, receive, first];
+    if (this.running) {
+      this.next = [request, receive];
       return;
     }
-    this.running = performance.now();
-    this.first = first;
-    this.ask(request, (answer) => {
-      this.running = null;
+    const running = { since: now, previewed: false };
+    this.running = running;
+    this.ask(request, (data) => {
+      running.previewed = true;
+      if ("answer" in data) this.running = null;
       const next = this.next;
       this.next = null;
       if (next) this.run(...next);
-      receive(answer);
+      receive(data);
     });
   }
 }

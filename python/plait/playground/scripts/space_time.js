@@ -46,7 +46,7 @@ export function drawSpaceTime(canvas, packets, names, [from, to], chosen) {
   const lanes = names.map((_, path) => lanesOf(packets.filter((one) => one.path === path)));
   const depths = lanes.map((path) => Math.min(MOST_LANES, Math.max(-1, ...path) + 1));
   const heights = depths.map((depth) => 22 + BAND + depth * LANE + 10);
-  const { pen, width, height } = prepared(canvas, heights.reduce((sum, one) => sum + one, 0) + 30);
+  const { pen, width, height } = prepared(canvas, heights.reduce((sum, one) => sum + one, 0) + 36);
   const right = width - 10;
   const across = (time) => LEFT + ((time - from) / (to - from)) * (right - LEFT);
   const ways = packets.filter((one) => one.arrived !== null).map((one) => one.arrived - one.sent);

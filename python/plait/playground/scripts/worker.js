@@ -1,24 +1,36 @@
 // Runs in a worker: one request after the other, in JSON, by the simulator compiled to WebAssembly.
 let module = null;
 let ready = null;
+/** The number of the request that runs, and the simulator that answers it. */
+let running = null;
 
 onmessage = async ({ data }) => {
   if (data.module) {
     module = data.module;
-    ready = WebAssembly.instantiate(module, {});
+    ready = started();
     return;
   }
   const start = performance.now();
   let answer;
   try {
-    answer = answered((await ready).exports, data.request);
+    running = { id: data.id, simulator: (await ready).exports };
+    answer = answered(running.simulator, data.request);
   } catch (error) {
     answer = JSON.stringify({ error: `the simulator stopped: ${error.message}` });
     // A trap can leave the memory of an instance in any state.
-    ready = WebAssembly.instantiate(module, {});
+    ready = started();
   }
   postMessage({ id: data.id, answer, simulated_ms: performance.now() - start });
 };
+
+function started() {
+  return WebAssembly.instantiate(module, { page: { preview } });
+}
+
+/** The simulator calls it during a run. */
+function preview(place, length) {
+  postMessage({ id: running.id, preview: textIn(running.simulator, place, length) });
+}
 
 function answered(simulator, request) {
   const bytes = new TextEncoder().encode(request);
@@ -26,7 +38,11 @@ function answered(simulator, request) {
   new Uint8Array(simulator.memory.buffer, room, bytes.length).set(bytes);
   const answer = simulator.plait_answer(room, bytes.length);
   const [place, length] = [Number(answer >> 32n), Number(answer & 0xffffffffn)];
-  const text = new TextDecoder().decode(new Uint8Array(simulator.memory.buffer, place, length));
+  const text = textIn(simulator, place, length);
   simulator.plait_release(place, length);
   return text;
+}
+
+function textIn(simulator, place, length) {
+  return new TextDecoder().decode(new Uint8Array(simulator.memory.buffer, place, length));
 }

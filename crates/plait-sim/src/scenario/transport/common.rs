@@ -90,7 +90,8 @@ pub(super) const PROTOCOL: TransportOption =
 pub(super) const CONGESTION_CONTROL: TransportOption = option(
     "congestion_control",
     Text("newreno"),
-    "The congestion controller: each path by itself ({alone}), or coupled ({coupled}).",
+    "The congestion controller: each path by itself ({alone}), or coupled ({coupled}). Or a class of your own, \
+     \"FILE.py:CLASS\", with parameters.",
     |options| {
         let family = options.controllers();
         OptionField::Controller(&mut options.congestion_control, family)

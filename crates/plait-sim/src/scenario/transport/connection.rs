@@ -18,6 +18,7 @@ impl TransportOptions {
             send_buffer: self.send_buffer.unwrap_or(u64::MAX),
             congestion: CongestionConfig {
                 algorithm: (self.congestion_control.algorithm(self.controllers())).unwrap_or(Algorithm::Reno),
+                own: self.congestion_control.own().cloned(),
                 hystart: false,
                 seed: 0,
                 initial_window: self.initial_window.max(u64::from(segment_bytes + counted_overhead)),

@@ -1,34 +1,59 @@
 //! The congestion control that a scenario names. The [transport](plait_transport::congestion) lists
 //! the available ones.
 
-use plait_transport::congestion::{Algorithm, ControllerInfo, Family};
+use plait_transport::congestion::{Algorithm, ControllerInfo, Family, Own};
+use std::borrow::Cow;
 
 use super::option::listed;
 use super::{Protocol, TransportOptions};
 use crate::error::ScenarioError;
 use crate::scenario::reader::{Item, unknown};
 
-/// The congestion control of a path: a name of the transport's list of controllers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CongestionControl(&'static str);
+/// Endings of the files of users' own controllers.
+const FILES: [&str; 1] = [".py"];
+
+/// The congestion control of a path: a name of the transport's list of controllers, or a user's own
+/// controller, `FILE.py:CLASS:parameter=value:…`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CongestionControl {
+    name: Cow<'static, str>,
+    own: Option<Own>,
+}
 
 impl CongestionControl {
     /// Slow start, congestion avoidance, fast recovery, each path by itself; every family has it.
-    pub const NEWRENO: Self = Self("newreno");
+    pub const NEWRENO: Self = Self { name: Cow::Borrowed("newreno"), own: None };
 
-    /// The controller `name`, if there is one.
+    /// The controller `name`, if there is one or a file may have it.
     pub fn new(name: &str) -> Option<Self> {
-        Algorithm::ALL.iter().map(|it| it.info().name).find(|it| *it == name).map(Self)
+        let listed = Algorithm::ALL.iter().map(|it| it.info().name).find(|it| *it == name);
+        let own = || names_own(name).then(|| name.to_owned().into());
+        Some(Self { name: listed.map(Cow::Borrowed).or_else(own)?, own: None })
     }
 
     /// The controller's name in scenarios.
-    pub const fn name(self) -> &'static str {
-        self.0
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// The algorithm of this name in the family, if the family has it.
-    pub fn algorithm(self, family: Family) -> Option<Algorithm> {
-        Algorithm::named(self.0, family)
+    pub fn algorithm(&self, family: Family) -> Option<Algorithm> {
+        Algorithm::named(&self.name, family)
+    }
+
+    /// Whether the controller is a user's own.
+    pub fn is_own(&self) -> bool {
+        names_own(&self.name)
+    }
+
+    /// The factory of a user's own controller, once it is [set](Self::set_own).
+    pub const fn own(&self) -> Option<&Own> {
+        self.own.as_ref()
+    }
+
+    /// Sets the factory of a user's own controller.
+    pub fn set_own(&mut self, own: Own) {
+        self.own = Some(own);
     }
 
     /// The names in a family, or all names.
@@ -39,6 +64,9 @@ impl CongestionControl {
     pub(super) fn read(item: &Item<'_>, family: Family) -> Result<Self, ScenarioError> {
         let text = item.text()?;
         let control = Self::new(text).ok_or_else(|| item.wrong(unknown(text, &Self::names(None))))?;
+        if control.is_own() {
+            return Ok(control);
+        }
         match (control.algorithm(family), family) {
             (Some(_), _) => Ok(control),
             (None, Family::Sctp) => {
@@ -69,7 +97,7 @@ impl CongestionControl {
         let valid: Vec<_> = Self::names(Some(family)).into_iter().filter(alone).collect();
         let name = item.text()?;
         match Self::new(name) {
-            Some(control) if valid.contains(&name) => Ok(control),
+            Some(control) if valid.contains(&name) || control.is_own() => Ok(control),
             Some(_) => {
                 let valid = valid.join(", ");
                 Err(item.wrong(format!("it couples paths, and this flow has one (valid: {valid})")))
@@ -90,6 +118,11 @@ impl CongestionControl {
         };
         doc.replace("{alone}", &of(false).join("; ")).replace("{coupled}", &of(true).join(", "))
     }
+}
+
+/// True for `FILE.py:CLASS`.
+fn names_own(name: &str) -> bool {
+    name.split(':').next().is_some_and(|file| FILES.iter().any(|ending| file.ends_with(ending)))
 }
 
 fn in_tcp(name: &str) -> Option<&'static ControllerInfo> {

@@ -289,13 +289,14 @@ impl TransportOptions {
     /// The options of a competing flow of TCP: the scenario's, but never limited by its receiver.
     /// `control` is the flow's own congestion control, if it has one. Coupled congestion control
     /// has no use on one path: NewReno replaces it.
-    pub(crate) fn of_tcp_flow(&self, control: Option<CongestionControl>) -> Self {
-        let control = control.unwrap_or(self.congestion_control);
+    pub(crate) fn of_tcp_flow(&self, control: Option<&CongestionControl>) -> Self {
+        let control = control.unwrap_or(&self.congestion_control);
         Self {
             protocol: Protocol::Tcp,
             own: OwnOptions::Mptcp(ask!(&self.own, own => own.tcp())),
             congestion_control: match control.algorithm(Family::Tcp) {
-                Some(algorithm) if !algorithm.is_coupled() => control,
+                Some(algorithm) if !algorithm.is_coupled() => control.clone(),
+                None if control.is_own() => control.clone(),
                 _ => CongestionControl::NEWRENO,
             },
             receive_buffer: match self.profile() {
@@ -309,8 +310,9 @@ impl TransportOptions {
 
     /// The options of a second connection like the scenario's own. `control` is its own congestion
     /// control, if it has one.
-    pub(crate) fn of_multipath_flow(&self, control: Option<CongestionControl>) -> Self {
-        Self { congestion_control: control.unwrap_or(self.congestion_control), ..self.clone() }
+    pub(crate) fn of_multipath_flow(&self, control: Option<&CongestionControl>) -> Self {
+        let congestion_control = control.unwrap_or(&self.congestion_control).clone();
+        Self { congestion_control, ..self.clone() }
     }
 
     /// Bytes that a full packet counts in windows.

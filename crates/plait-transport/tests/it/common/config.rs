@@ -28,6 +28,7 @@ pub(crate) fn config() -> Config {
             send_buffer: u64::MAX,
             congestion: CongestionConfig {
                 algorithm: Algorithm::NewReno,
+                own: None,
                 initial_window: segments(3),
                 initial_threshold: u64::MAX,
                 segment: COUNTED,
@@ -65,6 +66,7 @@ pub(crate) fn mptcp_config() -> mptcp::Config {
             receive_window: 200 * PAYLOAD,
             congestion: CongestionConfig {
                 algorithm: Algorithm::Reno,
+                own: None,
                 initial_window: 10 * PAYLOAD,
                 segment: PAYLOAD,
                 ..connection.congestion

@@ -86,7 +86,7 @@ fn beside_copies_a_path_starts_as_fast_as_alone() {
     let mut config = config();
     config.connection.receive_window = segments(1000);
     let windows = [&[300][..], &[300, 20]].map(|paths| {
-        let mut pair = Pair::new(config, paths, redundant()).spaced(ms(1));
+        let mut pair = Pair::new(config.clone(), paths, redundant()).spaced(ms(1));
         let mut on_narrow = 0;
         pair.script(move |judged| {
             if judged.path == 0 || judged.way == Way::Backward {

@@ -21,8 +21,8 @@ const BYTES: u64 = PAYLOAD.len() as u64;
 
 fn configs() -> [(&'static str, Config); 3] {
     let config = Config { handshake: true, two_way: true, ..mptcp_config() };
-    let tcp = Config { multipath: false, initial_path: PATH, ..config };
-    [("RFCs", config), ("Linux", Config { rules: Rules::LINUX, ..config }), ("TCP", tcp)]
+    let tcp = Config { multipath: false, initial_path: PATH, ..config.clone() };
+    [("RFCs", config.clone()), ("Linux", Config { rules: Rules::LINUX, ..config }), ("TCP", tcp)]
 }
 
 /// Returns the images of both ends, with numbers that wrap at once.
@@ -183,7 +183,7 @@ proptest! {
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
         mends in any::<bool>(),
     ) {
-        let (_, config) = configs()[which];
+        let (_, config) = configs()[which].clone();
         let [mut client, mut server] = images(&config);
         let mut bytes = encode(&mut client, &server, &segment(0, None));
         bytes.extend(noise);

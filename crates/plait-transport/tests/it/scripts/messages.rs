@@ -60,7 +60,7 @@ fn watching(seen: &Seen, needs: Capabilities) -> impl Scheduler + use<> {
 fn who_needs_messages_sees_what_is_left_of_them() {
     for protocol in protocols() {
         let seen = Seen::default();
-        let mut pair = Pair::new(protocol, &[20], watching(&seen, NEEDS));
+        let mut pair = Pair::new(protocol.clone(), &[20], watching(&seen, NEEDS));
         let full = full(&pair);
         let options = WriteOptions { deadline: Some(at(300)), priority: 3, stream: 0 };
         assert_eq!(pair.sender.write_message(2 * full + 1, &options), Some(0));
@@ -98,7 +98,7 @@ fn others_see_nothing_of_them() {
 fn ends_are_known_until_they_are_acknowledged() {
     for protocol in protocols() {
         let seen = Seen::default();
-        let mut pair = Pair::new(protocol, &[20], watching(&seen, NEEDS));
+        let mut pair = Pair::new(protocol.clone(), &[20], watching(&seen, NEEDS));
         let full = full(&pair);
         pair.sender.write_message(full + 7, &on(0, 0));
         pair.sender.write_message(5, &on(0, 0));
@@ -148,7 +148,7 @@ fn the_shortest_goes_first_for_a_scheduler_that_wants_it() {
     let written = [(3, 0, 0), (2, 1, 0), (1, 2, 0), (9, 3, 1)];
     let [sctp, quic, mptcp] = protocols();
     assert_eq!(order(sctp, true, &written), [3, 2, 1, 0]);
-    assert_eq!(order(quic, true, &written), [3, 2, 1, 0]);
+    assert_eq!(order(quic.clone(), true, &written), [3, 2, 1, 0]);
     assert_eq!(order(quic, false, &written), [3, 0, 1, 2]);
     assert_eq!(order(mptcp, true, &written), [0, 1, 2, 3]);
 }
@@ -174,7 +174,7 @@ fn in_turns() -> impl Scheduler {
 #[test]
 fn a_deferred_stream_lets_the_others_go_first() {
     for (protocol, ends) in [(Config::from(config()), [2, 1, 0]), (mptcp_config().into(), [0, 1, 2])] {
-        let mut pair = Pair::new(protocol, &[20], in_turns());
+        let mut pair = Pair::new(protocol.clone(), &[20], in_turns());
         let full = full(&pair);
         for (segments, stream) in [(3, 0), (2, 1), (1, 2)] {
             pair.sender.write_message(segments * full, &on(stream, 0));

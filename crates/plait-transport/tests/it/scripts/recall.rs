@@ -146,7 +146,7 @@ fn builtin_schedulers_take_the_tail_back() {
         for config in both_protocols() {
             for segments in 20..80 {
                 let scheduler = Builtin::new(name, given).expect("a built-in scheduler");
-                let mut pair = Pair::new(config, &[100, 20], scheduler).spaced(ms(1));
+                let mut pair = Pair::new(config.clone(), &[100, 20], scheduler).spaced(ms(1));
                 pair.cut(1, at(60), Time::MAX);
                 pair.send_file(segments * 1452);
                 pair.run_until(at(900));

@@ -78,7 +78,7 @@ const fn assign(path: u8, segments: u32) -> Decision {
 fn what_was_assigned_ahead_goes_where_the_new_one_says() {
     for protocol in protocols() {
         let ahead = Planned { interest: Interest::ALL, ..Planned::new(&[assign(0, 40), assign(1, 50)]) };
-        let mut pair = Pair::new(protocol, &[20, 20], ahead);
+        let mut pair = Pair::new(protocol.clone(), &[20, 20], ahead);
         pair.send_file(100 * 1400);
         pair.run_until(at(1));
         let left = pair.log.sent.len();
@@ -99,7 +99,8 @@ fn what_was_assigned_ahead_goes_where_the_new_one_says() {
 fn limits_end_with_who_wanted_them() {
     for protocol in protocols() {
         let limit = Decision::Limit { path: PathId(0), in_flight: 1 };
-        let mut pair = Pair::new(protocol, &[20, 20], Planned::new(&[assign(1, 60), assign(0, 3), limit]));
+        let mut pair =
+            Pair::new(protocol.clone(), &[20, 20], Planned::new(&[assign(1, 60), assign(0, 3), limit]));
         pair.send_file(100 * 1400);
         pair.run_until(at(1));
         assert_eq!(pair.path(0).limit, 1);
@@ -213,7 +214,7 @@ fn replaced_at_random(seed: u64, names: &[String]) {
     for _ in 0..8 {
         random.below(2);
     }
-    let protocol = protocols()[random.below(3) as usize];
+    let protocol = protocols()[random.below(3) as usize].clone();
     let offered = protocol.capabilities();
     let pick = |random: &mut Random| loop {
         let name = &names[random.below(names.len() as u64) as usize];

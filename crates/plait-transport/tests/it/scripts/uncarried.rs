@@ -17,7 +17,7 @@ fn when_idle() -> Builtin {
 #[test]
 fn what_is_in_flight_is_copied_once_while_there_is_nothing_new() {
     for protocol in protocols() {
-        let mut pair = Pair::new(protocol, &[200, 20], when_idle());
+        let mut pair = Pair::new(protocol.clone(), &[200, 20], when_idle());
         let full = u64::from(pair.path(0).mss);
         pair.send_file(2 * full);
         pair.run_until(at(5_000));
@@ -34,7 +34,7 @@ fn what_is_in_flight_is_copied_once_while_there_is_nothing_new() {
 #[test]
 fn a_tail_that_is_lost_is_there_by_its_copy() {
     for protocol in protocols() {
-        let mut pair = Pair::new(protocol, &[200, 20], when_idle());
+        let mut pair = Pair::new(protocol.clone(), &[200, 20], when_idle());
         let full = u64::from(pair.path(0).mss);
         pair.send_file(2 * full);
         pair.script(|judged| match judged.segment() {
@@ -87,7 +87,7 @@ fn what_a_path_lacks_and_what_the_oldest_is_carried_by_agree() {
     for protocol in protocols() {
         for every in [0, 7, 13] {
             let decided = Rc::default();
-            let mut pair = Pair::new(protocol, &[30, 20, 50], copying(&decided));
+            let mut pair = Pair::new(protocol.clone(), &[30, 20, 50], copying(&decided));
             pair.send_file(600_000);
             let mut packets = 0;
             pair.script(move |judged| {

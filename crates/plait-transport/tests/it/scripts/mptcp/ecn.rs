@@ -134,7 +134,7 @@ fn there_is_one_reduction_per_window_of_data() {
 fn a_loss_in_a_window_that_was_reduced_by_a_mark_costs_nothing_more() {
     for config in [standard(), as_linux()] {
         let run = |both: bool| {
-            let (mut pair, _) = watched(config, move |judged| match judged.segment() {
+            let (mut pair, _) = watched(config.clone(), move |judged| match judged.segment() {
                 Some(30) => Fate::Mark,
                 Some(33) if both && judged.sent_before == 0 => Fate::Drop,
                 _ => Fate::Pass,

@@ -29,7 +29,7 @@ struct Hand {
 impl Hand {
     /// Creates a receiver that acknowledges every segment.
     fn new(config: &Config, paths: usize) -> Self {
-        Self::patient(&Config { ack_every: 1, ..*config }, paths)
+        Self::patient(&Config { ack_every: 1, ..config.clone() }, paths)
     }
 
     /// Creates a receiver that acknowledges as often as the configuration says.

@@ -271,7 +271,7 @@ fn by_the_standards_rules_nothing_falls_back() {
 #[test]
 fn after_a_fall_back_acknowledgements_are_those_of_tcp() {
     let config = Config { handshake: true, ..linux() };
-    let mut pair = Pair::new(config, &[20, 30], in_turns());
+    let mut pair = Pair::new(config.clone(), &[20, 30], in_turns());
     let seen = Rc::new(RefCell::new(Vec::new()));
     let acknowledgements = Rc::clone(&seen);
     pair.script(move |judged| match judged.packet {
@@ -306,7 +306,7 @@ fn after_a_fall_back_the_connection_keeps_nothing_that_was_sent() {
     config.connection.receive_window = 4_000 * 1_452;
     config.rules.grant = plait_transport::mptcp::Grant::Buffer;
     let outstanding = |late: Duration| {
-        let mut pair = Pair::new(config, &[1_000, 1_000], in_turns());
+        let mut pair = Pair::new(config.clone(), &[1_000, 1_000], in_turns());
         pair.script(move |judged| match judged.packet {
             Packet::Tcp(tcp::Packet::Confirm { .. }) => Fate::Late(late),
             Packet::Tcp(tcp::Packet::Segment(segment)) if segment.number == 0 && judged.sent_before == 0 => {

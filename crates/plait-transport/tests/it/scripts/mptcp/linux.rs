@@ -19,6 +19,7 @@ pub(super) fn linux() -> Config {
         connection: ConnectionConfig {
             congestion: CongestionConfig {
                 algorithm: Algorithm::LinuxReno,
+                own: None,
                 ..standard.connection.congestion
             },
             rto: RtoConfig { min: ms(200), rule: RtoRule::Linux, ..RtoConfig::default() },
