@@ -553,7 +553,7 @@ class Acknowledgement:
     newest_rtt: float | None
     """The round trip in seconds of the newest acknowledged packet; None without a sample."""
     path: int
-    """The path's index in `paths`."""
+    """The number of the path in `paths`, from 0."""
     paths: list[PathShare]
     """All paths of the connection, in the scenario's order."""
     rate: RateSample | None

@@ -149,10 +149,11 @@ def test_stage_two_is_named_where_it_is_needed() -> None:
     schedulers = ROOT / "linux/schedulers"
     packets = (".by_packet = true", "return PLAIT_NEEDS_REINJECT")
     needed = {
-        file.stem.replace("_", "-")
+        name[1]
         for file in schedulers.glob("*.c")
         if file.stem not in ("engine", "options", "ranges")
         and any(one in file.read_text() for one in packets)
+        and (name := re.search(r'^\t\.name = "(.*)",', file.read_text(), re.M))
     }
     assert needed == STAGE_TWO
 

@@ -93,7 +93,7 @@ pub(crate) struct Acknowledgement {
     rtt: Option<f64>,
     /// The round trip in seconds of the newest acknowledged packet; None without a sample.
     newest_rtt: Option<f64>,
-    /// The path's index in `paths`.
+    /// The number of the path in `paths`, from 0.
     path: usize,
     /// All paths of the connection, in the scenario's order.
     paths: Vec<PathShare>,

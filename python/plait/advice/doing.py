@@ -36,7 +36,7 @@ MOST_STREAMS = 128
 PARALLEL = 50
 """Default number of simultaneous downloads of curl."""
 OPTIONS = {"rp": "retransmission_penalization=1", "bm": "bufferbloat_mitigation=1"}
-STAGE_TWO = frozenset({"daps", "daps-rounds", "dqs", "intelligent-delivery-delay", "redundant"})
+STAGE_TWO = frozenset({"daps", "daps-rounds", "dqs", "intelligent-delivery-delay", "plait", "redundant"})
 """Schedulers that need stage 2 of plait-mptcp: they place single packets, or send copies."""
 PACKAGE = "the package plait-mptcp (docs/stock-kernel.md), and its scheduler"
 
