@@ -15,11 +15,13 @@ from generated.markdown import item, prose
 from plait import gym, plots
 
 DECISIONS = ("Assign", "Wait", "Reinject", "Recall", "Limit", "Penalize", "Defer")
+WORKLOADS = ("Workload", "Write", "Request", "End", "Delivery")
+CONTROLLERS = ("CongestionController", "Acknowledgement", "CongestionEvent", "PathShare", "RateSample")
 GROUPS = {
     "Running": ("run", "compare", "repeat", "load", "Result", "Comparison", "Repeated"),
     "Scenarios": (
         "Scenario", "Transport", "Path", "Direction", "Link",
-        "Bulk", "File", "ConstantRate", "OnOff", "RequestResponse", "WriteTrace",
+        "Bulk", "File", "ConstantRate", "OnOff", "RequestResponse", "WriteTrace", "OwnWorkload",
         "TcpFlow", "MultipathFlow", "ConstantRateFlow", "OnOffFlow",
     ),
     "Schedulers": (
@@ -27,9 +29,8 @@ GROUPS = {
         *DECISIONS,
         "check_scheduler", "schedulers", "verdicts", "scenario_keys",
     ),
-    "Congestion controllers": (
-        "CongestionController", "Acknowledgement", "CongestionEvent", "PathShare", "RateSample",
-    ),
+    "Workloads": WORKLOADS,
+    "Congestion controllers": CONTROLLERS,
     "Models": ("PathModel", "max_blocking_ms", "min_receive_buffer_bytes", "asymmetry"),
     "Real paths": (
         "send", "receive", "connect", "Sender", "Receiver",
@@ -73,8 +74,8 @@ def entry(name: str, thing: Any) -> str:
 
 
 COMPILED = (
-    "Scheduler", "Connection", "Message", "PathFacts", "Event", "check_scheduler", *DECISIONS,
-    *GROUPS["Congestion controllers"],
+    "Scheduler", "Connection", "Message", "PathFacts", "Event", "check_scheduler",
+    *DECISIONS, *WORKLOADS, *CONTROLLERS,
 )  # fmt: skip
 """Compiled names: their attributes and meanings are in the stub."""
 

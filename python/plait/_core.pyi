@@ -1,6 +1,6 @@
 """The compiled part of Plait: scenarios, the simulator, the built-in schedulers."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, Protocol, Self, TypeAlias, final
 
@@ -15,6 +15,8 @@ __all__ = [
     "CongestionEvent",
     "Connection",
     "Defer",
+    "Delivery",
+    "End",
     "Event",
     "Foreign",
     "Job",
@@ -32,6 +34,7 @@ __all__ = [
     "Receiving",
     "Recording",
     "Reinject",
+    "Request",
     "Run",
     "RunError",
     "Scenario",
@@ -40,6 +43,8 @@ __all__ = [
     "Sending",
     "TransferError",
     "Wait",
+    "Workload",
+    "Write",
     "check_scheduler",
     "link_plan",
     "link_run",
@@ -409,6 +414,87 @@ class Scheduler:
     def on_event(self, event: Event, connection: Connection, paths: list[Path]) -> None:
         """Take note of a packet sent, acknowledged or lost, a timeout, or a path up or down."""
 
+@disjoint_base
+class Workload:
+    """Base of a workload written in Python: override `begin`, optionally the other methods.
+
+    A method returns a step, a list of steps, or None. Steps are `Write`, `Request`, `Wait` and
+    `End`.
+    """
+
+    requests: bool
+    """Whether its messages are requests of a client at the receiving end, which the sending end
+    answers at once; a class attribute, False by default."""
+    def __new__(cls, *arguments: object, **keywords: object) -> Self: ...
+    def begin(self) -> _Steps:
+        """Return the first steps, at the start of the run."""
+
+    def on_time(self, now: float) -> _Steps:
+        """Return the next steps at the time (seconds) until which the workload waits."""
+
+    def on_delivered(self, now: float, delivery: Delivery) -> _Steps:
+        """Return the next steps when a block or a response was delivered wholly (seconds)."""
+
+@final
+class Write:
+    """Write a block of `bytes` payload bytes.
+
+    The time of writing is `at` (seconds from the start), by default now. The block should be
+    delivered within `deadline` (seconds). With protocols that have streams, streams with a higher
+    priority are sent first.
+    """
+
+    def __new__(
+        cls,
+        bytes: int,
+        *,
+        at: float | None = None,
+        deadline: float | None = None,
+        stream: int = 0,
+        priority: int = 0,
+    ) -> Write: ...
+
+@final
+class Request:
+    """Write a request of `request` payload bytes; the sending end answers with `response` bytes.
+
+    The time of writing is `at` (seconds from the start), by default now. The response should be
+    delivered within `deadline` (seconds) of it. `stream` and `priority` are those of the response.
+    """
+
+    def __new__(
+        cls,
+        response: int,
+        *,
+        request: int = 200,
+        at: float | None = None,
+        deadline: float | None = None,
+        stream: int = 0,
+        priority: int = 0,
+    ) -> Request: ...
+
+@final
+class End:
+    """Write no message beyond those of the steps so far; the run ends when all are delivered."""
+
+    def __new__(cls) -> End: ...
+
+@final
+class Delivery:
+    """A block or a response that was delivered wholly."""
+
+    number: int
+    """Number of the message in the order of writing, from 0."""
+    bytes: int
+    """Its size, in payload bytes."""
+    stream: int
+    """The number of its stream; no unit."""
+    written: float
+    """The time at which the block or the request was written, in seconds from the start."""
+
+_Step: TypeAlias = Write | Request | Wait | End
+_Steps: TypeAlias = _Step | Iterable[_Step] | None
+
 @final
 class PathShare:
     """The state of one path, for controllers that couple paths."""
@@ -575,6 +661,7 @@ class Job:
         scheduler: str | None = None,
         python_scheduler: object | None = None,
         foreign: Foreign | None = None,
+        python_workload: object | None = None,
         controllers: Mapping[str, Callable[[], CongestionController]] | None = None,
         seed: int | None = None,
         packets: bool = False,

@@ -135,6 +135,21 @@ def test_a_trace_of_writes_is_another_file(scenario_file: Path) -> None:
         pages.opened_page(scenario_file, ["daps", "lowest-rtt"])
 
 
+@pytest.mark.parametrize(
+    ("table", "key", "instead"),
+    [
+        ("workload", "kind", "another kind of traffic"),
+        ("transport", "congestion_control", "a built-in controller"),
+    ],
+)
+def test_a_class_is_another_file(scenario_file: Path, table: str, key: str, instead: str) -> None:
+    text = f'{table} = {{ {key} = "mine.py:Mine" }}\n[[path]]\nrate = "1Mbit"\nrtt = "20ms"\n'
+    scenario_file.write_text(text, encoding="utf-8")
+    message = f'{table}.{key} = "mine.py:Mine": a page in a browser reads no files; expected {instead}'
+    with pytest.raises(plait.ScenarioError, match=re.escape(message)):
+        pages.opened_page(scenario_file, ["daps", "lowest-rtt"])
+
+
 def test_a_library_of_another_content_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 

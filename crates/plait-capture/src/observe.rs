@@ -265,7 +265,8 @@ fn replay_requests(
         {
             return Err(records.malformed("its response comes before it"));
         }
-        recorder.requested(written, request.request_bytes, request.response_bytes);
+        let deadline = scenario.workload.deadline();
+        recorder.requested(written, request.request_bytes, request.response_bytes, deadline);
         answered.into_iter().for_each(|answered| recorder.answered(answered));
         delivered.into_iter().for_each(|delivered| recorder.responded(delivered));
     }

@@ -41,7 +41,7 @@ impl Assign {
 }
 
 /// Converts a whole number of Python. `place` names the argument, and `most` is its largest value.
-fn whole<T>(value: &Bound<'_, PyAny>, place: &str, most: T) -> PyResult<T>
+pub(crate) fn whole<T>(value: &Bound<'_, PyAny>, place: &str, most: T) -> PyResult<T>
 where
     T: Copy + for<'a, 'py> FromPyObject<'a, 'py> + PartialOrd + std::fmt::Display,
 {

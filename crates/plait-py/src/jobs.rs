@@ -1,5 +1,4 @@
-//! Makes runs: on several threads for built-in schedulers, on the calling thread for schedulers
-//! written in Python.
+//! Makes runs: on several threads, or on the calling thread if they call Python.
 
 use crate::captured::{self, Captures, Encapsulation, Failure};
 use crate::controller::{self, Factories};
@@ -9,6 +8,7 @@ use crate::scenario::Parsed;
 use crate::scheduler::{PythonScheduler, Raised, is_raised, take};
 use crate::tables::{self, ArrowTable};
 use crate::watch::Watched;
+use crate::workload;
 use crate::{RunError, bad_input};
 use plait_capture::Logged;
 use plait_sched::{Duration, Scheduler, Time};
@@ -19,6 +19,7 @@ use plait_sim::scenario::Scenario;
 use plait_sim::simulation::{self, Control, OnTimes, RunError as Stopped};
 use pyo3::prelude::*;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 
@@ -40,19 +41,21 @@ pub(crate) struct Job {
     parsed: Parsed,
     options: RecordOptions,
     python_scheduler: Option<Py<PyAny>>,
+    /// Whether the scheduler, the workload or a congestion controller is written in Python.
+    calls_python: bool,
+    /// The exception of one of these.
+    raised: Raised,
     foreign: Option<Foreign>,
     captures: Option<Captures>,
-    /// Whether congestion controllers are written in Python.
-    python_controllers: bool,
-    raised: Raised,
 }
 
 #[pymethods]
 impl Job {
     #[new]
     #[pyo3(signature = (
-        scenario, *, scheduler = None, python_scheduler = None, foreign = None, controllers = None,
-        seed = None, packets = false, series_ns = None, decisions_from_ns = None, pcap = None,
+        scenario, *, scheduler = None, python_scheduler = None, foreign = None,
+        python_workload = None, controllers = None, seed = None, packets = false, series_ns = None,
+        decisions_from_ns = None, pcap = None,
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn new(
@@ -61,6 +64,7 @@ impl Job {
         scheduler: Option<&str>,
         python_scheduler: Option<Py<PyAny>>,
         foreign: Option<Py<Foreign>>,
+        python_workload: Option<&Bound<'_, PyAny>>,
         controllers: Option<Factories>,
         seed: Option<u64>,
         packets: bool,
@@ -69,12 +73,16 @@ impl Job {
         pcap: Option<Vec<PathBuf>>,
     ) -> PyResult<Self> {
         let mut parsed = scenario.get().changed(scheduler, seed).map_err(bad_input)?;
-        let (factories, raised) = (controllers.unwrap_or_default(), Raised::default());
+        let raised = Raised::default();
+        let factories = controllers.unwrap_or_default();
         if !factories.is_empty() {
             parsed = parsed.with_controllers(|name| {
                 let make = factories.get(name)?.clone_ref(py);
                 Some(controller::factory(make, raised.clone()))
             });
+        }
+        if let Some(object) = python_workload {
+            parsed.scenario = Arc::new(workload::bound(&parsed.scenario, object, raised.clone())?);
         }
         let scenario = &parsed.scenario;
         if series_ns == Some(0) {
@@ -98,8 +106,8 @@ impl Job {
             (None, None) => captured::scheduler_text(scenario),
         };
         let captures = pcap.map(|places| Captures { places, scheduler: text });
-        let python_controllers = !factories.is_empty();
-        Ok(Self { parsed, options, python_scheduler, foreign, captures, python_controllers, raised })
+        let calls_python = python_scheduler.is_some() || python_workload.is_some() || !factories.is_empty();
+        Ok(Self { parsed, options, python_scheduler, calls_python, raised, foreign, captures })
     }
 
     /// The scenario of the run, with the job's scheduler and seed.
@@ -148,11 +156,6 @@ impl Job {
         &self.options
     }
 
-    /// Whether the run calls Python, and so needs the calling thread.
-    const fn is_python(&self) -> bool {
-        self.python_scheduler.is_some() || self.python_controllers
-    }
-
     /// Makes the run of a scheduler that is not written in Python.
     fn make(&self, encapsulation: Encapsulation<'_>, control: &mut dyn FnMut(f64) -> Control) -> Outcome {
         let Some(foreign) = &self.foreign else {
@@ -177,7 +180,9 @@ impl Job {
         let mut control = |share: f64| {
             if fault.message().is_some() { Control::Interrupt } else { control(share) }
         };
-        let outcome = self.watch(scheduler, encapsulation, &mut control, || fault.message().is_none());
+        let outcome = self.watch(scheduler, encapsulation, &mut control, || {
+            fault.message().is_none() && !is_raised(&self.raised)
+        });
         fault.message().map_or(outcome, |message| Err(Failure::Scheduler(message.to_owned())))
     }
 
@@ -243,11 +248,11 @@ fn run(
         py.check_signals()?;
         progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (done,)).map(|_| ()))
     };
-    let native: Vec<usize> = (0..jobs.len()).filter(|&at| !jobs[at].is_python()).collect();
+    let native: Vec<usize> = (0..jobs.len()).filter(|&at| !jobs[at].calls_python).collect();
     let share = native.len() as f64 / jobs.len().max(1) as f64;
     let chosen = (&native[..], encapsulation);
     run_native(py, &jobs, chosen, threads, &mut outcomes, |py, done| report(py, done * share))?;
-    let python: Vec<usize> = (0..jobs.len()).filter(|&at| jobs[at].is_python()).collect();
+    let python: Vec<usize> = (0..jobs.len()).filter(|&at| jobs[at].calls_python).collect();
     for (count, &at) in python.iter().enumerate() {
         let outcome = run_python(py, jobs[at], encapsulation, |py, done| {
             report(py, share + (1.0 - share) * (count as f64 + done) / python.len() as f64)

@@ -23,6 +23,7 @@ mod scheduler;
 mod tables;
 mod transfers;
 mod watch;
+mod workload;
 
 use pyo3::create_exception;
 use pyo3::exceptions::{PyAssertionError, PyRuntimeError, PyValueError};
@@ -69,6 +70,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     controller_facts::register(module)?;
     controller::register(module)?;
     scheduler::register(module)?;
+    workload::register(module)?;
     tables::register(module)?;
     jobs::register(module)?;
     oracle::register(module)?;

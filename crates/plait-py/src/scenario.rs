@@ -2,7 +2,7 @@
 
 use crate::bad_input;
 use plait_sim::error::ScenarioError;
-use plait_sim::scenario::{CongestionControl, Scenario, SchedulerChoice};
+use plait_sim::scenario::{CongestionControl, Scenario, SchedulerChoice, Workload};
 use plait_transport::congestion::Own;
 use pyo3::prelude::*;
 use serde_json::Value;
@@ -67,8 +67,8 @@ impl Parsed {
         self.scenario.controls().filter(|control| control.is_own()).map(CongestionControl::name).collect()
     }
 
-    /// Returns the scenario as JSON that is independent of its location: traces and controllers
-    /// have absolute paths.
+    /// Returns the scenario as JSON that is independent of its location: files have absolute
+    /// paths.
     #[getter]
     pub(crate) fn json(&self) -> &str {
         self.json.get_or_init(|| canonical(&self.scenario, &self.base))
@@ -150,6 +150,13 @@ fn canonical(scenario: &Scenario, base: &Path) -> String {
                 *trace = placed(base, name).into();
             }
         }
+    }
+    if let Workload::WriteTrace(trace) = &scenario.workload {
+        document["workload"]["file"] = placed(base, &trace.file).into();
+    }
+    if let Workload::Own(own) = &scenario.workload {
+        let (file, class) = own.name.split_once(':').unwrap_or((&own.name, ""));
+        document["workload"]["kind"] = format!("{}:{class}", placed(base, file)).into();
     }
     document.to_string()
 }

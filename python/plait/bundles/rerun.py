@@ -22,7 +22,7 @@ from plait.results.recorded import RESULT, SCENARIO, read_parquet, read_result
 from plait.results.result import TABLES, Result
 from plait.results.writing import write_result
 from plait.runs.run import Task, run_tasks
-from plait.scenarios.files import file_of
+from plait.scenarios.files import file_named
 from plait.scenarios.own import Own
 from plait.scenarios.scenario import from_table
 from plait.support.files import make_folder
@@ -146,7 +146,8 @@ def _results(
         results = run_tasks([tasks[name] for name in names], threads=threads, progress=share, engine=engine)
         for name, made in zip(names, results, strict=True):
             write_result(_labelled(made, before[name]), folder / name)
-            _restore_traces(found, base, folder / name / SCENARIO)
+            for file in (SCENARIO, RESULT):
+                _restore_traces(found, base, folder / name / file)
         done += len(names)
 
 
@@ -183,6 +184,7 @@ def _labelled(made: Result, before: Result) -> Result:
         made.own_scheduler,
         made.warnings,
         before.repetition_of,
+        made.own_workload,
     )
 
 
@@ -223,7 +225,9 @@ def _renamed(value: Any, name: str, new: str) -> Any:
     """Return a scenario's table with another name of a trace."""
     if isinstance(value, Mapping):
         return {
-            key: new + inner.removeprefix(name) if file_of(key, inner) == name else _renamed(inner, name, new)
+            key: new + inner.removeprefix(name)
+            if file_named(key, inner) == name
+            else _renamed(inner, name, new)
             for key, inner in value.items()
         }
     return [_renamed(inner, name, new) for inner in value] if isinstance(value, list) else value
@@ -233,8 +237,9 @@ def _restore_traces(found: Bundle, base: Path, file: Path) -> None:
     """Write the names of traces as they were, instead of those of the unpacked files."""
     text = before = file.read_text(encoding="utf-8")
     for name, at in found.about["traces"].items():
-        for end in ('"', ":"):  # a controller's class follows its file
-            text = text.replace(json.dumps(str(base / at))[:-1] + end, json.dumps(name)[:-1] + end)
+        for end in ('"', ":"):  # a class follows the name of its file
+            new, old = (json.dumps(one)[:-1] + end for one in (str(base / at), name))
+            text = text.replace(new, old)
     if text != before:
         file.write_text(text, encoding="utf-8")
 

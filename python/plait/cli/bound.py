@@ -42,7 +42,8 @@ def bound(file: Path, changes: tuple[str, ...], as_json: bool) -> None:
     bounds = [Bound(**one) for one in document["bounds"]]
     if not bounds:
         click.echo(
-            "no bound: no data is written, or the workload is random (requests, or on and off times) or a trace"
+            "no bound: no data is written, or the workload is random (requests, or on and off times), "
+            "a trace or a class of yours"
         )
         return
     rows = [[one.name, *bound_value(one), one.note] for one in bounds]

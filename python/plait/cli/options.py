@@ -73,6 +73,11 @@ ENGINE = click.option(
 )
 
 
+WORKLOAD = click.option(
+    "--workload",
+    metavar="FILE.py:CLASS",
+    help="A class of yours, FILE.py:CLASS:parameter=value:…, writes the data instead of the scenario's workload.",
+)
 ALONE = click.option(
     "--alone",
     is_flag=True,
@@ -82,7 +87,7 @@ ALONE = click.option(
 
 def of_runs(command: Command) -> Command:
     """Add the options that all commands with runs have."""
-    for option in (THREADS, QLOG, PCAP, DECISIONS, SERIES, OUT, JSON, ALONE, ENGINE, PERTURB):
+    for option in (THREADS, QLOG, PCAP, DECISIONS, SERIES, OUT, JSON, ALONE, ENGINE, PERTURB, WORKLOAD):
         command = option(command)
     return command
 

@@ -21,6 +21,7 @@ from plait.cli.options import (
 )
 from plait.cli.output import documents, print_json, print_repeated, print_tables, say
 from plait.engines.names import EngineName
+from plait.scenarios.own_workload import workload_table
 from plait.scenarios.scenario import Scenario, load
 from plait.scenarios.scheduler import Choice, distinct, label_all, parse_choice, parse_list
 from plait.scenarios.units import duration_ns
@@ -69,14 +70,15 @@ def run(
     """  # noqa: D301  click wants the character, not its escape
     choices: list[Choice | None] = [parse_choice(name) for name in names] or [None]
     scenarios: list[Scenario] = []
+    runs = RunOptions(perturb=bool(perturb), **options)
     if index is None:
-        scenarios += [load(file) for file in files]
+        scenarios += map(runs.load, files)
     else:
-        excludes("--index", given=True, seed=seed is not None, perturb=perturb is not None, alone=alone)
+        given = {"seed": seed is not None, "perturb": perturb is not None, "workload": runs.workload}
+        excludes("--index", True, **given, alone=alone)
         scenario, choices, seed = _of_dataset(files, index, names)
         scenarios.append(scenario)
     distinct(label_all(choices), "--scheduler")
-    runs = RunOptions(perturb=bool(perturb), **options)
     groups = runs.make("running", scenarios, choices, [seed])
     results = [result for group in groups for result in group]
     singly = [runs.alone(file, seed) for file in files] if alone else []
@@ -141,7 +143,7 @@ def compare(
         numbers = [*seeds_of(file, seeds, seed)]
     several = len(numbers) > 1
     runs = RunOptions(perturb=several if perturb is None else perturb, **options)
-    groups = runs.make("comparing", [load(file)], choices, numbers)
+    groups = runs.make("comparing", [runs.load(file)], choices, numbers)
     singly = [runs.alone(file, number) for number in numbers] if alone else []
     if several:
         _print_seeds(groups, dict(zip(map(str, numbers), singly, strict=False)), as_json, latex=latex)
@@ -192,6 +194,12 @@ class RunOptions:
     pcap: Path | None
     qlog: Path | None
     threads: int
+    workload: str | None
+
+    def load(self, file: Path, only: Sequence[str] = ()) -> Scenario:
+        """Read a scenario file, with the workload of the options and of its paths only some."""
+        changes = {} if self.workload is None else {"workload": workload_table(self.workload)}
+        return load(file, changes, only)
 
     def make(
         self,
@@ -235,9 +243,9 @@ class RunOptions:
         """
         from plait.runs.run import Task, run_tasks
 
-        names = [str(path.name) for path in load(file).paths]
+        names = [str(path.name) for path in self.load(file).paths]
         try:
-            scenarios = [load(file, only=[name]) for name in names]
+            scenarios = [self.load(file, [name]) for name in names]
         except ScenarioError as error:
             message = f"--alone: {error}"
             raise ScenarioError(message) from error

@@ -15,9 +15,9 @@ from typing import ClassVar, Literal
 
 from plait import _core
 
-Ability = Literal["python", "library", "controller", "pcap"]
-"""Abilities that some engines lack: Python schedulers, library schedulers, users' congestion
-controllers, Wireshark captures."""
+Ability = Literal["python", "library", "workload", "controller", "pcap"]
+"""Abilities that some engines lack: Python schedulers, library schedulers, workloads and congestion
+controllers of the user, Wireshark captures."""
 
 
 class Refused(_core.ScenarioError):

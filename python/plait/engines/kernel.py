@@ -18,6 +18,7 @@ class Kernel(Engine):
     name = "linux"
     lacks: ClassVar[Mapping[Ability, str]] = {
         "python": "the kernel runs no Python",
+        "workload": "the guests run no class of yours; sim and quic do",
         "library": "the kernel runs no shared library, only schedulers compiled into it (linux/schedulers)",
         "controller": "the kernel has its own controllers; expected cubic, newreno or bbr",
         "pcap": f"the kernel makes its own captures; {lab.KEEP}=DIR keeps them: DIR/run-0/sender.pcap, …",

@@ -19,6 +19,7 @@ class Usrsctp(Engine):
 
     name = "usrsctp"
     lacks: ClassVar[Mapping[Ability, str]] = {
+        "workload": "its stack reports no messages to a class of yours; sim and quic do",
         "controller": "the stack has its own controller; expected newreno",
         "pcap": "it writes no captures yet; --engine sim writes the simulator's",
     }

@@ -21,6 +21,7 @@ from plait.gym.handover import Handover, Run
 from plait.gym.rewards import Transition, megabits
 from plait.results.result import Result
 from plait.scenarios.controller import controllers_of
+from plait.scenarios.own_workload import own_workload
 from plait.scenarios.repetition import perturbed
 from plait.scenarios.scenario import AnyScenario, Scenario, parsed_scenario
 from plait.scenarios.units import Duration, duration_s
@@ -227,8 +228,14 @@ def _run(scenario: _core.Scenario, seed: int, interval: float | None) -> Run:
     """
 
     def run(ask: Callable[[Facts], Any], check: Callable[[float], None]) -> Result:
-        makers = controllers_of(scenario)
-        job = _core.Job(scenario, python_scheduler=Remote(ask, interval), controllers=makers, seed=seed)
+        workload, makers = own_workload(scenario.json), controllers_of(scenario)
+        job = _core.Job(
+            scenario,
+            python_scheduler=Remote(ask, interval),
+            python_workload=None if workload is None else workload.make(),
+            controllers=makers,
+            seed=seed,
+        )
         (made,) = _core.run([job], threads=1, progress=check)
         return Result(made, None, job.scenario.json)
 

@@ -22,14 +22,19 @@ from plait._core import ScenarioError
 from plait.playground import simulator
 from plait.playground.presets import presets
 from plait.reports.page import embedded
-from plait.scenarios.files import CONTROLLER_KEY, FILE_KEYS, file_of
+from plait.scenarios.files import CLASS_KEYS, FILE_KEYS, file_named
 from plait.scenarios.scenario import load
 from plait.scenarios.scheduler import called, schedulers
 
 SCRIPTS = ("scale", "state", "simulator", "canvas", "space_time", "charts", "words", "controls", "main")
 """The scripts in an order in which none imports a later one."""
 DIRECTIONS = ("forward", "backward")
-INSTEAD = {"trace": "a rate", "file": "another kind of traffic"}
+INSTEAD = {
+    "trace": "a rate",
+    "file": "another kind of traffic",
+    "kind": "another kind of traffic",
+    "congestion_control": "a built-in controller",
+}
 """Values without a file, by the key that may name one; else a list of steps."""
 
 
@@ -87,20 +92,21 @@ def _files(scenario: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
             named = f" ({one['name']})" if "name" in one else ""
             for direction, table in (("", one), *((f"{key}.", one.get(key, {})) for key in DIRECTIONS)):
                 places.append((f"{kind}[{index}].{direction}", named, table))
-    yield from _controllers(scenario)
+    yield from _classes(scenario)
     for place, named, table in places:
         for key in FILE_KEYS:
             if isinstance(table.get(key), str):
                 yield f"{place}{key}{named}", table[key], INSTEAD.get(key, "a list of steps")
 
 
-def _controllers(scenario: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Yield the place and the name of each controller of the user's own, in the same form."""
-    flows = ((f"flow[{index}].", flow) for index, flow in enumerate(scenario.get("flow", ())))
-    for place, table in (("transport.", scenario.get("transport", {})), *flows):
-        value = table.get(CONTROLLER_KEY)
-        if file_of(CONTROLLER_KEY, value) is not None:
-            yield f"{place}{CONTROLLER_KEY}", value, "a built-in controller"
+def _classes(scenario: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Yield the place and the name of each class of the user, in the same form."""
+    tables = [(f"{name}.", scenario.get(name, {})) for name in ("workload", "transport")]
+    tables += [(f"flow[{index}].", flow) for index, flow in enumerate(scenario.get("flow", ()))]
+    for place, table in tables:
+        for key in CLASS_KEYS:
+            if file_named(key, table.get(key)) is not None:
+                yield f"{place}{key}", table[key], INSTEAD[key]
 
 
 def known() -> list[dict[str, str]]:

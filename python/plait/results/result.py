@@ -18,10 +18,8 @@ from plait.support.words import UnknownNameError, expected
 
 TABLES = ("packets", "requests", "path_series", "connection_series", "decisions", "decision_paths")
 """The tables that a run can record."""
-OWN = "own_scheduler"
-"""The key of a custom scheduler's record in a run's JSON."""
-WARNINGS = "warnings"
-"""The key of a run's warnings."""
+OWN, OWN_WORKLOAD, WARNINGS = "own_scheduler", "own_workload", "warnings"
+"""Keys of a run's JSON: records of a user's scheduler and workload, and warnings."""
 REPETITION = "repetition_of"
 """The key of a repetition's network: `plait.scenarios.repetition.network_of` the scenario as
 written."""
@@ -101,6 +99,7 @@ class Result:
         own: Mapping[str, Any] | None = None,
         warnings: Sequence[str] = (),
         repetition_of: str | None = None,
+        workload: Mapping[str, Any] | None = None,
     ) -> None:
         self.run = run
         self.scenario_json = scenario_json
@@ -108,11 +107,7 @@ class Result:
         unknown."""
         self._json = run.json
         self.data: dict[str, Any] = json.loads(self._json)
-        given = {
-            OWN: None if own is None else dict(own),
-            WARNINGS: list(warnings) or None,
-            REPETITION: repetition_of,
-        }
+        given = {OWN: own, OWN_WORKLOAD: workload, WARNINGS: [*warnings] or None, REPETITION: repetition_of}
         kept = {key: value for key, value in given.items() if value is not None}
         if kept:
             self.data |= kept
@@ -142,13 +137,17 @@ class Result:
 
     @property
     def own_scheduler(self) -> dict[str, Any] | None:
-        """The record of a custom scheduler; None for a built-in scheduler.
+        """The record of a user's scheduler; None for a built-in scheduler.
 
         Keys: `file`, `class`, `parameters` as text, `sha256` and `source` of the file. `sha256` and
         `source` are None if unknown, for example for a class typed at a prompt.
         """
-        own: dict[str, Any] | None = self.data.get(OWN)
-        return own
+        return cast("dict[str, Any] | None", self.data.get(OWN))
+
+    @property
+    def own_workload(self) -> dict[str, Any] | None:
+        """The record of a workload of the user, with the keys of `own_scheduler`; otherwise None."""
+        return cast("dict[str, Any] | None", self.data.get(OWN_WORKLOAD))
 
     @property
     def warnings(self) -> list[str]:

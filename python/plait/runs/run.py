@@ -18,6 +18,7 @@ from plait.results.result import Comparison, Result
 from plait.runs.watchdog import Watchdog
 from plait.scenarios.class_state import ClassState
 from plait.scenarios.controller import controllers_of
+from plait.scenarios.own_workload import own_workload
 from plait.scenarios.repetition import network_of, perturbed
 from plait.scenarios.scenario import AnyScenario, parsed_scenario
 from plait.scenarios.scheduler import Choice, check_several, choice_of, label_all, override
@@ -72,11 +73,13 @@ def run_tasks(
     labels = label_all([task.scheduler for task in tasks])
     orders, documents, folders, known = [], [], dict[str, set[str]](), Known()
     own: list[object] = []
+    workloads: list[Mapping[str, Any] | None] = []
     for task, label in zip(tasks, labels, strict=True):
         taken = folders.setdefault(str(task.pcap), set())
-        order, document, written = _order(task, label, chosen, taken, known)
+        order, document, workload, written = _order(task, label, chosen, taken, known)
         orders.append(order)
         documents.append(document)
+        workloads.append(workload)
         own += written
     state = ClassState({one if isinstance(one, type) else type(one) for one in own})
     with Watchdog(own):
@@ -93,8 +96,11 @@ def run_tasks(
                 *([] if run.silence is None else [f"{label} {run.silence}"]),
             ],
             network_of(known[id(task.scenario), None].json) if task.perturb else None,
+            workload,
         )
-        for run, label, order, document, task in zip(runs, labels, orders, documents, tasks, strict=True)
+        for run, label, order, document, workload, task in zip(
+            runs, labels, orders, documents, workloads, tasks, strict=True
+        )
     ]
 
 
@@ -127,15 +133,18 @@ def _single(task: Task, engine: Engine) -> Order:
 
 def _order(
     task: Task, label: str | None, engine: Engine, taken: set[str], known: Known
-) -> tuple[Order, Mapping[str, Any] | None, list[object]]:
+) -> tuple[Order, Mapping[str, Any] | None, Mapping[str, Any] | None, list[object]]:
     """Prepare the run for an engine.
 
-    Returns the order, the record of a custom scheduler for results, and the run's Python code:
-    classes of controllers and the scheduler's object. `label` is the scheduler's label, `taken` has
-    the folder names of captures.
+    Returns the order, the records of a scheduler and of a workload of the user for results, and the
+    run's Python code: their objects and the classes of controllers. `label` is the scheduler's
+    label, `taken` has the folder names of captures.
     """
     choice, scenario = override(task.scheduler), _scenario(task, known)
+    workload = own_workload(scenario.json)
     asked: dict[Ability, str] = {}
+    if workload is not None:
+        asked["workload"] = workload.origin
     if scenario.own_controllers:
         asked["controller"] = f"congestion_control = {scenario.own_controllers[0]!r}"
     if choice.python is not None:
@@ -147,6 +156,7 @@ def _order(
     for ability, what in asked.items():
         if why := engine.lacks.get(ability):
             raise Refused(engine.name, scenario.name, what, why)
+    writer = None if workload is None else workload.make()
     controllers = controllers_of(scenario)
     series_ns = None if task.series is None else duration_ns(task.series)
     job = _core.Job(
@@ -154,6 +164,7 @@ def _order(
         scheduler=choice.built_in,
         python_scheduler=choice.python,
         foreign=choice.foreign,
+        python_workload=writer,
         controllers=controllers,
         seed=task.seed,
         packets=task.packets,
@@ -161,9 +172,10 @@ def _order(
         decisions_from_ns=duration_ns(task.decisions_from) if task.decisions else None,
         pcap=None if task.pcap is None else capture_places(task.pcap, scenario.json, label, taken),
     )
-    written: list[object] = [maker.kind for maker in controllers.values()]
-    written += [] if choice.python is None else [choice.python]
-    return Order(job=job, series_ns=series_ns, decisions=task.decisions), choice.document, written
+    order = Order(job=job, series_ns=series_ns, decisions=task.decisions)
+    record = None if workload is None else workload.document()
+    written = [choice.python, writer, *(maker.kind for maker in controllers.values())]
+    return order, choice.document, record, [one for one in written if one is not None]
 
 
 def _scenario(task: Task, known: Known) -> _core.Scenario:

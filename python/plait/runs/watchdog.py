@@ -1,4 +1,4 @@
-"""Ends a run whose Python scheduler or congestion controller does not return from a call."""
+"""Ends a run whose class of the user in Python does not return from a call."""
 
 from __future__ import annotations
 
@@ -12,50 +12,48 @@ from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 
 from plait import _core
-from plait.scenarios.python_class import CONTROLLER, SCHEDULER
+from plait.scenarios.roles import Role, role_of
 
 LIMIT_SECONDS = 10.0
 """Maximum wall-clock time of one call. Simulated time stands still meanwhile, so results do not
 depend on it."""
 LOOKS = 10
 """Number of checks within the limit."""
-METHODS = ("decide", "on_ack", "on_event")
-"""The methods that a run calls."""
 DEBUGGERS = ("bdb", "pdb", "pydevd", "debugpy")
 """Debugger modules. Their frames, or frames that they trace, show that a user steps through the
 program."""
 
 
 class _NeverReturnedError(BaseException):
-    """Raised in the scheduler; `except Exception` there does not catch it."""
+    """Raised in the user's code; `except Exception` there does not catch it."""
 
 
 class Watchdog:
     """Context manager around runs: a call beyond the time limit raises RunError.
 
-    It checks the methods in `METHODS` through the frames of the thread that entered it, so a
-    decision costs nothing. It cannot interrupt C code that does not return. With a debugger it does
-    nothing.
+    It checks the methods of the user's classes through the frames of the thread that entered it, so
+    a decision costs nothing. It cannot interrupt C code that does not return. With a debugger it
+    does nothing.
 
     Args:
-        own: schedulers and controllers, objects or classes whose methods are called meanwhile; only
-            those written in Python count.
+        called: objects or classes whose methods are called meanwhile; only those written in
+            Python count.
     """
 
-    def __init__(self, own: Iterable[object]) -> None:
-        self._codes: dict[CodeType, str] = {}
-        for one in own:
-            for name in METHODS:
+    def __init__(self, called: Iterable[object]) -> None:
+        self._codes: dict[CodeType, tuple[Role, str]] = {}
+        for one in called:
+            kind = one if isinstance(one, type) else type(one)
+            role = role_of(kind)
+            for name in role.methods:
                 method = getattr(one, name, None)
                 code = getattr(getattr(method, "__func__", method), "__code__", None)
                 if code is not None:
-                    kind = one if isinstance(one, type) else type(one)
-                    word = (SCHEDULER if issubclass(kind, SCHEDULER.base) else CONTROLLER).word
-                    self._codes[code] = f"{word} {kind.__name__}.{name}"
+                    self._codes[code] = (role, f"{kind.__name__}.{name}")
         self._thread = threading.get_ident()
         self._ended = threading.Event()
         self._watcher: threading.Thread | None = None
-        self._found: str | None = None
+        self._found: tuple[Role, str] | None = None
 
     def __enter__(self) -> Watchdog:
         if self._codes and not _is_debugged(sys._getframe()):
@@ -74,10 +72,10 @@ class Watchdog:
                 _NeverReturnedError
             ):  # the call returned after all, before the exception was raised
                 time.sleep(0)
-        if isinstance(error, _NeverReturnedError):
-            decides = str(self._found).startswith(SCHEDULER.word)
-            expected = "; expected a decision, such as plait.Wait()" if decides else ""
-            message = f"{self._found} had not returned after {LIMIT_SECONDS:g} s{expected}"
+        if isinstance(error, _NeverReturnedError) and self._found is not None:
+            role, method = self._found
+            expected = f"; expected {role.answer}" if role.answer else ""
+            message = f"{role.name} {method} had not returned after {LIMIT_SECONDS:g} s{expected}"
             raise _core.RunError(message) from None
 
     def _watch(self) -> None:
@@ -95,12 +93,13 @@ class Watchdog:
             looks += 1
             if looks >= LOOKS and innermost is not None and not _is_debugged(innermost):
                 where = f"{Path(innermost.f_code.co_filename).name}, line {innermost.f_lineno}"
-                self._found = f"{self._codes[frame.f_code]} ({where})"
+                role, name = self._codes[frame.f_code]
+                self._found = (role, f"{name} ({where})")
                 del innermost
                 _raise_in(self._thread)
 
     def _called(self) -> tuple[FrameType | None, FrameType | None]:
-        """Return the frame of the scheduler's method in progress, and the innermost frame."""
+        """Return the frame of the method in progress, and the innermost frame."""
         innermost = sys._current_frames().get(self._thread)
         frame = innermost
         while frame is not None and frame.f_code not in self._codes:

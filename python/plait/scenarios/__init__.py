@@ -5,6 +5,6 @@ of the file. The content travels to other processes; it is hashed, run and kept 
 Python class is loaded as a fresh module in every run. A shared library is loaded from a copy of the
 content, so a new build is another library.
 
-A user-defined congestion controller (`controller`) is part of a scenario, which names its file as
-it names traces.
+A user-defined workload (`own_workload`) or congestion controller (`controller`) is part of a
+scenario, which names its file as it names traces.
 """

@@ -1,4 +1,4 @@
-"""Detects changes of a class's attributes by a run, which would affect the next run."""
+"""Detects changes of the attributes of a user's class, which would affect the next run."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from plait import _core
-from plait.scenarios.python_class import CONTROLLER, SCHEDULER
-
-BASES = (SCHEDULER.base, CONTROLLER.base)
-"""The classes that users extend."""
+from plait.scenarios.roles import role_of
 
 
 class ClassState:
@@ -19,7 +16,7 @@ class ClassState:
     Objects that pickle refuses are left out.
 
     Args:
-        kinds: subclasses of `Scheduler` and `CongestionController`.
+        kinds: subclasses of `Scheduler`, `Workload` and `CongestionController`.
     """
 
     def __init__(self, kinds: Iterable[type]) -> None:
@@ -36,10 +33,10 @@ class ClassState:
             now = _attributes(kind)
             changed = [name for name in {**before, **now} if before.get(name) != now.get(name)]
             if changed:
-                word = (CONTROLLER if issubclass(kind, CONTROLLER.base) else SCHEDULER).word
+                name = f"{kind.__name__}.{changed[0]}"
                 message = (
-                    f"{word} {kind.__name__}: the run changed {kind.__name__}.{changed[0]}, an attribute of the "
-                    f"class, with which the next run would begin; expected self.{changed[0]} = … in __init__"
+                    f"{role_of(kind).name} {kind.__name__}: the run changed {name}, an attribute of the class, "
+                    f"with which the next run would begin; expected self.{changed[0]} = … in __init__"
                 )
                 raise _core.ScenarioError(message)
 
@@ -47,8 +44,9 @@ class ClassState:
 def _attributes(kind: type) -> Mapping[str, bytes]:
     """Return the data of a class and of its base classes, by name."""
     found: dict[str, bytes] = {}
+    base = role_of(kind).base
     for one in reversed(kind.__mro__):
-        if issubclass(one, BASES) and one not in BASES:
+        if issubclass(one, base) and one is not base:
             found |= dict(_pickled(vars(one)))
     return found
 

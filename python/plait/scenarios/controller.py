@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from plait import _core
-from plait.scenarios.files import CONTROLLER_KEY
-from plait.scenarios.own import read_own
-from plait.scenarios.python_class import CONTROLLER
+from plait.scenarios.own import Own, read_own
+from plait.scenarios.roles import CONTROLLER
 
 
 @dataclass(frozen=True)
@@ -23,22 +22,31 @@ class Maker:
         return self.create()
 
 
-def has_controllers(text: str) -> bool:
-    """Return whether a scenario, as JSON, may name such controllers: quick, and seldom too often."""
-    return ".py" in text and CONTROLLER_KEY in text
+def own_controllers(scenario: _core.Scenario) -> tuple[Own, ...]:
+    """Return the classes of the controllers that a scenario names, in its order.
+
+    Raises:
+        ScenarioError: a file cannot be read. The files are not run yet.
+    """
+    return tuple(read_own(name, role=CONTROLLER) for name in scenario.own_controllers)
 
 
-def controllers_of(scenario: _core.Scenario) -> dict[str, Maker]:
+def controllers_of(scenario: _core.Scenario, classes: Sequence[Own] | None = None) -> dict[str, Maker]:
     """Return what creates the controllers of a run, by their names in the scenario.
 
     Each call also creates fresh modules, so that runs are independent.
+
+    Args:
+        scenario: the scenario of the run.
+        classes: its `own_controllers`, if they have been read.
 
     Raises:
         ScenarioError: a controller cannot be created; the message names the problem and its place.
     """
     makers = {}
-    for name in scenario.own_controllers:
-        maker = Maker(*read_own(name, word=CONTROLLER.word).maker(CONTROLLER))
+    classes = own_controllers(scenario) if classes is None else classes
+    for name, own in zip(scenario.own_controllers, classes, strict=True):
+        maker = Maker(*own.maker())
         maker()  # checks the parameters
         makers[name] = maker
     return makers

@@ -1,6 +1,7 @@
-"""Users' schedulers and congestion controllers in text form: ``FILE:CLASS:parameter=value:…``.
+"""Classes of the user in text form: ``FILE:CLASS:parameter=value:…``.
 
-FILE is a Python file, or a shared library with the C interface of the crate plait-sched-ffi.
+FILE is a Python file. For schedulers it may be a shared library with the C interface of the crate
+plait-sched-ffi.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 
 from plait import _core
 from plait.scenarios import library, python_class
-from plait.scenarios.python_class import SCHEDULER, Kind, T
+from plait.scenarios.roles import SCHEDULER, Role
 
 PYTHON, LIBRARIES = (".py",), (".so", ".dylib")
 """File name suffixes of schedulers."""
@@ -24,26 +25,26 @@ _NEXT = re.compile(r",\s*([A-Za-z_][\w-]*=.*)")
 
 @dataclass(frozen=True)
 class Own:
-    """A user-defined scheduler, with all data to create it, also on another machine.
+    """A class of the user, with all data to create it, also on another machine.
 
     file: name as given. name: name of the class. given: its parameters as text. content: content of
-    the file. word: its kind in messages.
+    the file. role: a scheduler, a workload or a congestion controller.
     """
 
     file: str
     name: str
     given: tuple[tuple[str, str], ...] = ()
     content: bytes = field(default=b"", repr=False)
-    word: str = field(default=SCHEDULER.word, repr=False)
+    role: Role = SCHEDULER
 
     @property
     def origin(self) -> str:
-        """Name of the scheduler in messages."""
-        return f"{self.word} '{with_parameters(f'{self.file}:{self.name}', self.given)}'"
+        """Its name in messages."""
+        return f"{self.role.name} '{with_parameters(f'{self.file}:{self.name}', self.given)}'"
 
     @property
     def label(self) -> str:
-        """Name of the scheduler in results: ``Mine:share=0.5``. See `labels` for several."""
+        """Its name in results: ``Mine:share=0.5``. See `labels` for several."""
         return with_parameters(self.name, self.given)
 
     @cached_property
@@ -63,28 +64,28 @@ class Own:
             return library.load(self.content, self.sha256, self.file, self.origin).source
         return self.content.decode("utf-8")
 
-    def make(self) -> _core.Scheduler | _core.Foreign:
+    def make(self) -> Any:
         """Create an instance of a Python class, or a factory of a library's instances.
 
         Each call also creates a fresh module, so that runs are independent.
 
         Raises:
-            ScenarioError: the scheduler cannot be created; the message names the problem and its
-                place.
+            ScenarioError: it cannot be created; the message names the problem and its place.
         """
         if self.is_library:
             loaded = library.load(self.content, self.sha256, self.file, self.origin)
             return library.make(loaded, self.file, self.name, self.given, self.origin)
-        return self.maker(SCHEDULER)[1]()
+        return self.maker()[1]()
 
-    def maker(self, kind: Kind[T]) -> tuple[type[T], Callable[[], T]]:
+    def maker(self) -> tuple[type, Callable[[], Any]]:
         """Load the class from a fresh module; return it, and a function that creates instances.
 
         Raises:
             ScenarioError: see `make`.
         """
-        one = python_class.load(self.content.decode("utf-8"), self.file, self.name, self.origin, kind)
-        return one, lambda: python_class.make(one, self.given, self.origin, kind)
+        text = self.content.decode("utf-8")
+        kind = python_class.load(text, self.file, self.name, self.origin, self.role)
+        return kind, lambda: python_class.make(kind, self.given, self.origin, self.role)
 
     def changed(self, change: Callable[[str], str]) -> Own:
         """Return a copy with changed parameter texts."""
@@ -106,19 +107,26 @@ def is_own(text: str) -> bool:
     return text.partition(":")[0].endswith(PYTHON + LIBRARIES)
 
 
+def is_class(value: object) -> bool:
+    """Return whether the value of a scenario's key names a class: ``FILE.py:CLASS``."""
+    return isinstance(value, str) and value.partition(":")[0].endswith(PYTHON)
+
+
+def may_name_class(text: str) -> bool:
+    """Return whether a scenario, as JSON, may name a class; it is quick, and rarely too cautious."""
+    return PYTHON[0] in text
+
+
 def read_own(
-    text: str,
-    folder: Path = Path(),
-    more: Mapping[str, Any] | None = None,
-    word: str = SCHEDULER.word,
+    text: str, folder: Path = Path(), more: Mapping[str, Any] | None = None, role: Role = SCHEDULER
 ) -> Own:
-    """Read the scheduler ``FILE:CLASS:parameter=value``, with FILE relative to `folder`.
+    """Read the class ``FILE:CLASS:parameter=value``, with FILE relative to `folder`.
 
     Args:
-        text: the scheduler in text form.
+        text: the class in text form.
         folder: folder of the file.
         more: further parameters from a table, with their TOML values.
-        word: its kind in messages.
+        role: its role.
 
     Raises:
         ScenarioError: the text has another form, or the file cannot be read. The file is not run
@@ -128,29 +136,29 @@ def read_own(
     name, items = (rest[0], rest[1:]) if rest else ("", [])
     path = folder / file
     if not path.is_file():
-        message = f"{word} {text!r}: no such file: {path}"
+        message = f"{role.name} {text!r}: no such file: {path}"
         raise _core.ScenarioError(message)
     try:
         content = path.read_bytes()
         if file.endswith(PYTHON):
             content.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        message = f"{word} {text!r}: {path} cannot be read: {error}"
+        message = f"{role.name} {text!r}: {path} cannot be read: {error}"
         raise _core.ScenarioError(message) from error
-    given = parameter_texts(items, text, f"{file}:{name or 'CLASS'}", word)
+    given = parameter_texts(items, text, f"{file}:{name or 'CLASS'}", role)
     given += [(key, written(value)) for key, value in (more or {}).items()]
     names = [key for key, _ in given]
     for key in names:
         if names.count(key) > 1:
-            message = f"{word} {text!r}: parameter {key!r} is given twice"
+            message = f"{role.name} {text!r}: parameter {key!r} is given twice"
             raise _core.ScenarioError(message)
-    return Own(str(path), name, tuple(given), content, word)
+    return Own(str(path), name, tuple(given), content, role)
 
 
 def parameter_texts(
-    items: Sequence[str], text: str, before: str, word: str = SCHEDULER.word
+    items: Sequence[str], text: str, before: str, role: Role = SCHEDULER
 ) -> list[tuple[str, str]]:
-    """Parse the ``parameter=value`` items of the scheduler `text`, which starts with `before`.
+    """Parse the ``parameter=value`` items of the choice `text`, which starts with `before`.
 
     Raises:
         ScenarioError: an item has another form; the message points out a comma used as the
@@ -160,13 +168,13 @@ def parameter_texts(
     for item in items:
         key, equals, value = item.partition("=")
         if not equals or not key:
-            message = f"{word} {text!r}: expected {before}:parameter=value, got {item!r}"
+            message = f"{role.name} {text!r}: expected {before}:parameter=value, got {item!r}"
             raise _core.ScenarioError(message)
         if "," in value and _NEXT.search(value):
             meant = re.sub(_NEXT, r":\1", text)
             while _NEXT.search(meant):
                 meant = re.sub(_NEXT, r":\1", meant)
-            message = f"{word} {text!r}: ':' separates parameters, not ','; expected {meant}"
+            message = f"{role.name} {text!r}: ':' separates parameters, not ','; expected {meant}"
             raise _core.ScenarioError(message)
         found.append((key, value))
     return found

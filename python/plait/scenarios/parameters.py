@@ -1,4 +1,4 @@
-"""Parameters of a Python scheduler: parsed from text, typed by its class's annotations.
+"""Parameters of a class of the user: parsed from text, typed by its class's annotations.
 
 The parameters of a class are its annotated attributes, and the arguments of its own ``__init__``:
 
@@ -17,7 +17,7 @@ from dataclasses import dataclass, is_dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
-from plait import _core
+from plait.scenarios.roles import role_of
 from plait.support.words import expected
 
 UNKNOWN = inspect.Parameter.empty
@@ -63,7 +63,7 @@ def _attributes(kind: type) -> list[Parameter]:
     """
     if is_dataclass(kind):
         return []
-    reserved = {*dir(_core.Scheduler), *dir(object)}
+    reserved = {*dir(role_of(kind).base), *dir(object)}
     found = [
         Parameter(name, hint, getattr(kind, name, UNKNOWN))
         for name, hint in _hints(kind).items()
@@ -125,7 +125,7 @@ def _maker(kind: type) -> Any:
     """Return the class's own ``__init__`` or ``__new__``; None if it has neither."""
     for name in ("__init__", "__new__"):
         own = getattr(kind, name)
-        if own is not getattr(_core.Scheduler, name) and own is not getattr(object, name):
+        if own is not getattr(role_of(kind).base, name) and own is not getattr(object, name):
             return own
     return None
 

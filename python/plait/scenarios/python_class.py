@@ -1,4 +1,4 @@
-"""Classes of users: loads a scheduler or a congestion controller from a file's text."""
+"""Classes of the user in Python: loads a class from a file's text, and creates instances."""
 
 from __future__ import annotations
 
@@ -7,34 +7,14 @@ import inspect
 import sys
 import traceback
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from plait import _core
 from plait.scenarios.parameters import WrongParameterError, instance
+from plait.scenarios.roles import SCHEDULER, Role
 
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Kind(Generic[T]):
-    """A kind of users' classes: its word, its base class, the method that every class requires."""
-
-    word: str
-    base: type[T]
-    method: str
-    arguments: tuple[str, ...]
-
-    @property
-    def definition(self) -> str:
-        """The first line of the required method."""
-        return f"def {self.method}({', '.join(('self', *self.arguments))})"
-
-
-SCHEDULER = Kind("scheduler", _core.Scheduler, "decide", ("now", "connection", "paths"))
-CONTROLLER = Kind("controller", _core.CongestionController, "on_ack", ("ack",))
 PREFIX = "plait_user_"
 """Prefix of the module names of user files."""
 
@@ -58,8 +38,8 @@ def module_of(text: str, file: str, origin: str) -> ModuleType:
     return module
 
 
-def load(text: str, file: str, name: str, origin: str, kind: Kind[T]) -> type[T]:
-    """Load the class `name` of a kind from a file's text; `origin` names it in messages.
+def load(text: str, file: str, name: str, origin: str, role: Role = SCHEDULER) -> type:
+    """Load the class `name` from a file's text; `origin` names it in messages.
 
     Raises:
         ScenarioError: the text cannot be run, or defines no such class.
@@ -70,10 +50,12 @@ def load(text: str, file: str, name: str, origin: str, kind: Kind[T]) -> type[T]
         for key, value in vars(module).items()
         if isinstance(value, type) and value.__module__ == module.__name__
     }
-    classes = {key: value for key, value in own.items() if issubclass(value, kind.base)}
+    classes = {key: value for key, value in own.items() if issubclass(value, role.base)}
     if name in own and name not in classes:
-        expected = f"class {name}(plait.{kind.base.__name__})"
-        message = f"{origin}: {name} ({_line(own[name], file)}) is no {kind.word}; expected {expected}"
+        message = (
+            f"{origin}: {name} ({_line(own[name], file)}) is no {role.name}; "
+            f"expected class {name}(plait.{role.base.__name__})"
+        )
         raise _core.ScenarioError(message)
     if name not in classes:
         known = ", ".join(classes) or "none defined there"
@@ -82,43 +64,46 @@ def load(text: str, file: str, name: str, origin: str, kind: Kind[T]) -> type[T]
     return classes[name]
 
 
-def make(one: type, given: Iterable[tuple[str, str]], origin: str, kind: Kind[T]) -> T:
-    """Create an instance of the class `one` with parameters given as text, and check it.
+def make(kind: type, given: Iterable[tuple[str, str]], origin: str, role: Role = SCHEDULER) -> Any:
+    """Create an instance with parameters given as text, and check it.
 
     Raises:
-        ScenarioError: a parameter is invalid, or the instance is not of this kind.
+        ScenarioError: a parameter is invalid, or the instance cannot be used in its role.
     """
     try:
-        made: object = instance(one, given)
+        made: object = instance(kind, given)
     except WrongParameterError as error:
         message = f"{origin}: {error}"
         raise _core.ScenarioError(message) from error
     except (Exception, SystemExit) as error:
-        raise _refused(f"{origin}: cannot be made", error, _file(one)) from error
-    return checked(made, origin, kind)
+        raise _refused(f"{origin}: cannot be made", error, _file(kind)) from error
+    return checked(made, origin, role)
 
 
-def checked(made: object, origin: str, kind: Kind[T]) -> T:
-    """Return the object if it is usable as one of this kind.
+def checked(made: object, origin: str, role: Role = SCHEDULER) -> Any:
+    """Return the object if it can be used in its role.
 
     Raises:
-        ScenarioError: it is of another kind, or its class lacks the required method.
+        ScenarioError: it cannot; its class lacks a method, or a method has other arguments.
     """
-    own, name = type(made), kind.method
-    if not isinstance(made, kind.base):
-        message = f"{origin}: {own.__name__} is no subclass of plait.{kind.base.__name__}"
+    kind = type(made)
+    if not isinstance(made, role.base):
+        message = f"{origin}: {kind.__name__} is no subclass of plait.{role.base.__name__}"
         raise _core.ScenarioError(message)
-    if getattr(own, name) is getattr(kind.base, name) and name not in vars(made):
-        message = f"{origin}: {own.__name__} ({_line(own)}) has no {name}; expected {kind.definition}"
-        raise _core.ScenarioError(message)
-    method = getattr(made, name)
-    try:
-        inspect.signature(method).bind(*kind.arguments)
-    except TypeError as error:
-        message = f"{origin}: {own.__name__}.{name} ({_line(method)}): {error}; expected {kind.definition}"
-        raise _core.ScenarioError(message) from error
-    except ValueError:  # not a Python function; it has no signature
-        pass
+    for method, arguments in role.methods.items():
+        expected, own = role.signature(method), getattr(made, method)
+        if getattr(kind, method) is getattr(role.base, method) and method not in vars(made):
+            if method == role.required:
+                message = f"{origin}: {kind.__name__} ({_line(kind)}) has no {method}; expected {expected}"
+                raise _core.ScenarioError(message)
+            continue
+        try:
+            inspect.signature(own).bind(*filter(None, arguments.split(", ")))
+        except TypeError as error:
+            message = f"{origin}: {kind.__name__}.{method} ({_line(own)}): {error}; expected {expected}"
+            raise _core.ScenarioError(message) from error
+        except ValueError:  # not a Python function; it has no signature
+            pass
     return made
 
 

@@ -25,7 +25,7 @@ from plait.scenarios.tables import Table, table_json, table_of, with_unit
 from plait.scenarios.topology import Direction, Link, Path
 from plait.scenarios.transport import Transport
 from plait.scenarios.units import Duration
-from plait.scenarios.workloads import WORKLOADS, Bulk, Workload
+from plait.scenarios.workloads import Bulk, Workload, workload_of
 from plait.support.kinds import otherwise
 
 
@@ -125,7 +125,7 @@ def _built(parsed: _core.Scenario, base: FilePath) -> Scenario:
         links=[Link(**_with_directions(link)) for link in links],
         flows=[FLOWS[flow.pop("kind")](**flow) for flow in flows],
         transport=Transport(**table["transport"]),
-        workload=WORKLOADS[workload.pop("kind")](**workload),
+        workload=workload_of(workload),
         base=base,
         _parsed=parsed,
     )

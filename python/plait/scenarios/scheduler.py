@@ -23,7 +23,7 @@ from plait.scenarios.own import (
     with_parameters,
 )
 from plait.scenarios.parameters import plain_value
-from plait.scenarios.python_class import SCHEDULER, checked, make, source_of
+from plait.scenarios.python_class import checked, make, source_of
 
 Choice = str | Mapping[str, Any] | Own | type[_core.Scheduler] | _core.Scheduler
 """``"daps"``, ``"daps+rp:rtt_error=0.1"``, ``{"name": "round-robin", "segments": 10}``,
@@ -217,11 +217,7 @@ def override(choice: Choice | None) -> Override:
             raise _core.ScenarioError(message)
         name, document = kind.__name__, _document(kind)
         origin = f"scheduler {name}"
-        made = (
-            make(choice, (), origin, SCHEDULER)
-            if isinstance(choice, type)
-            else checked(choice, origin, SCHEDULER)
-        )
+        made = make(choice, (), origin) if isinstance(choice, type) else checked(choice, origin)
     if isinstance(made, _core.Foreign):
         return Override(foreign=made, label=name, document=document)
     return Override(python=made, label=name, document=document)

@@ -79,7 +79,8 @@ def table_of(builder: Any, place: str = "", without: Collection[str] = ()) -> di
         if value is None or key in without:
             continue
         if is_dataclass(value) and not isinstance(value, type):
-            table[key] = table_of(value, f"{place}{key}.")
+            own = getattr(value, "table", None)
+            table[key] = table_of(value, f"{place}{key}.") if own is None else own()
         else:
             table[key] = with_unit(key, value, f"{place}{key}{behind}")
     return table

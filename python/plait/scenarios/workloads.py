@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from plait.scenarios.keys import keyed
 from plait.scenarios.units import Duration, Rate, Size
 
-__all__ = ["Bulk", "ConstantRate", "File", "OnOff", "RequestResponse", "WriteTrace"]
+__all__ = ["Bulk", "ConstantRate", "File", "OnOff", "OwnWorkload", "RequestResponse", "WriteTrace"]
 
 
 @keyed('[workload] kind = "bulk"')
@@ -115,6 +115,36 @@ class WriteTrace:
     kind: Literal["trace"] = field(default="trace", init=False)
 
 
-Workload = Bulk | File | ConstantRate | OnOff | RequestResponse | WriteTrace
-WORKLOADS: dict[str, Callable[..., Workload]] = {cls.kind: cls for cls in get_args(Workload)}
+BuiltIn = Bulk | File | ConstantRate | OnOff | RequestResponse | WriteTrace
+WORKLOADS: dict[str, Callable[..., BuiltIn]] = {cls.kind: cls for cls in get_args(BuiltIn)}
 """Classes by their kind in a scenario file."""
+
+
+@dataclass(frozen=True, init=False)
+class OwnWorkload:
+    """A class in Python writes the messages: a subclass of `Workload`.
+
+    Args:
+        kind: the class, ``FILE.py:CLASS``, relative to the folder of the scenario.
+        parameters: the parameters of the class: text, numbers without a unit, true or false.
+    """
+
+    kind: str
+    parameters: Mapping[str, str | float | bool]
+
+    def __init__(self, kind: str, **parameters: str | float | bool) -> None:
+        vars(self).update(kind=kind, parameters=parameters)
+
+    def table(self) -> dict[str, Any]:
+        """Return the table of a scenario file."""
+        return {"kind": self.kind, **self.parameters}
+
+
+Workload = BuiltIn | OwnWorkload
+
+
+def workload_of(table: Mapping[str, Any]) -> Workload:
+    """Return the workload of a valid table of a scenario file."""
+    values = dict(table)
+    kind = values.pop("kind")
+    return WORKLOADS[kind](**values) if kind in WORKLOADS else OwnWorkload(kind, **values)

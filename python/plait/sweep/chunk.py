@@ -12,7 +12,8 @@ from plait import _core
 from plait._core import RunError, ScenarioError
 from plait.results.result import Result
 from plait.runs.watchdog import Watchdog
-from plait.scenarios.controller import controllers_of, has_controllers
+from plait.scenarios.controller import controllers_of
+from plait.scenarios.own import Own
 from plait.scenarios.python_class import place
 from plait.statistics import axes
 from plait.support.machine import plait_version
@@ -29,7 +30,10 @@ AHEAD = 3
 
 @dataclass(frozen=True)
 class SweepRun:
-    """One run to be made: its number, the JSON of its scenario's table, its name in messages."""
+    """One run to be made: its number, the JSON of its scenario's table, its name in messages.
+
+    workload, controllers: the user's classes that the scenario names.
+    """
 
     index: int
     scenario: str
@@ -37,17 +41,23 @@ class SweepRun:
     scheduler: PlannedScheduler
     where: str
     base: str
+    workload: Own | None = None
+    controllers: tuple[Own, ...] = ()
 
 
 def orders(plan: Plan, runs: Iterable[PlannedRun]) -> Iterator[SweepRun]:
     """Yield the orders for runs of a plan."""
     place, scenario, where, values = (-1, -1), "", "", dict[str, axes.Value]()
+    workload: Own | None = None
+    controllers: tuple[Own, ...] = ()
     for run in runs:
         if run.point != place[0]:
             where, values = plan.where(run.point), plan.values(run.point)
+            workload, controllers = plan.classes(run.point)
         if (run.point, run.seed) != place:
             place, scenario = (run.point, run.seed), plan.repetition(run.point, run.seed)
-        yield SweepRun(run.index, scenario, run.seed, run.scheduler.at(values), where, str(plan.base))
+        scheduler = run.scheduler.at(values)
+        yield SweepRun(run.index, scenario, run.seed, scheduler, where, str(plan.base), workload, controllers)
 
 
 def make(
@@ -55,9 +65,8 @@ def make(
 ) -> Iterator[tuple[int, Row]]:
     """Make runs on threads of the core; rows in the order in which runs end.
 
-    A run with a scheduler or a controller written in Python is on the calling thread. With metrics
-    of the plan's own, each run is one call of the core on a thread of Python's own, because they
-    need its whole result.
+    A run that calls Python is on the calling thread. With metrics of the plan's own, each run is
+    one call of the core on a thread of Python's own, because they need its whole result.
 
     Args:
         given: the runs.
@@ -81,7 +90,7 @@ def make(
             except ScenarioError as error:  # at a point that the plan did not validate
                 yield order.index, Row(str(error), None)
                 continue
-            if isinstance(own, _core.Scheduler) or has_controllers(order.scenario):
+            if isinstance(own, _core.Scheduler) or order.workload is not None or order.controllers:
                 yield order.index, _alone(order, own, places)
                 continue
             _submit(pool, order, own)
@@ -131,11 +140,12 @@ def _alone(
     metrics: Sequence[OwnMetric] = (),
     watch: Watch | None = None,
 ) -> Row:
-    """Make a run by itself; an exception of a scheduler or a metric makes the run a failed one."""
+    """Make a run by itself; an exception in code of the user makes the run a failed one."""
     scenario = _core.Scenario(order.scenario, order.where, order.base, format="json")
     python = own if isinstance(own, _core.Scheduler) else None
     try:
-        controllers = controllers_of(scenario)
+        writer = None if order.workload is None else order.workload.make()
+        controllers = controllers_of(scenario, order.controllers)
     except ScenarioError as error:
         return Row(str(error), None)
     try:
@@ -144,14 +154,15 @@ def _alone(
             scheduler=order.scheduler.built_in,
             python_scheduler=python,
             foreign=own if isinstance(own, _core.Foreign) else None,
+            python_workload=writer,
             controllers=controllers,
             seed=order.seed,
             packets=any(one.packets for one in metrics),
             series_ns=series_ns(metrics),
             decisions_from_ns=0 if any(one.decisions for one in metrics) else None,
         )
-        written = [] if python is None else [python]
-        with Watchdog([*written, *(maker.kind for maker in controllers.values())]):
+        written = [python, writer, *(maker.kind for maker in controllers.values())]
+        with Watchdog(one for one in written if one is not None):
             (made,) = _core.run([job], threads=1, progress=watch)
         values = json.loads(_core.pick(made.json, places))
         result = Result(made, order.scheduler.label, job.scenario.json)

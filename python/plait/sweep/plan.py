@@ -36,9 +36,10 @@ import polars as pl
 from plait import _core
 from plait._core import ScenarioError
 from plait.scenarios.changes import change
-from plait.scenarios.controller import controllers_of
-from plait.scenarios.files import CONTROLLER_KEY, FILE_KEYS, file_of, named_files
-from plait.scenarios.own import Own
+from plait.scenarios.controller import own_controllers
+from plait.scenarios.files import CLASS_KEYS, FILE_KEYS, file_named, named_files
+from plait.scenarios.own import Own, may_name_class
+from plait.scenarios.own_workload import own_workload
 from plait.scenarios.parameters import plain_value
 from plait.scenarios.repetition import BOUNDS, perturbed
 from plait.scenarios.scheduler import ALL, built_in, distinct, label_all, parse_list
@@ -188,6 +189,13 @@ class Plan:
         """Return the scenario of a run at a point with this seed, as the JSON of its table."""
         return perturbed(self._parsed(point).json, seed) if self.perturb else self.scenario(point)
 
+    def classes(self, point: int) -> tuple[Own | None, tuple[Own, ...]]:
+        """Return the user's classes at a point: the workload, None for a built-in one; controllers."""
+        if not may_name_class(self.scenario(point)):
+            return None, ()
+        scenario = self._parsed(point)
+        return own_workload(scenario.json), own_controllers(scenario)
+
     def where(self, point: int) -> str:
         """Describe a point, for messages."""
         values = ", ".join(f"{name} = {value}" for name, value in self.values(point).items())
@@ -280,11 +288,11 @@ class Plan:
             names = ", ".join(sorted(unused))
             message = f"{self.origin}: set: nothing uses {names}; expected a template like {example}"
             raise ScenarioError(message)
-        checked: set[str] = set()
         for point in looked_at:
-            scenario = self._parsed(point)
-            if not checked.issuperset(scenario.own_controllers):
-                checked.update(controllers_of(scenario))
+            self._parsed(point)
+        classes = [one for own, more in map(self.classes, looked_at) for one in (own, *more)]
+        for one in filter(None, dict.fromkeys(classes)):
+            one.make()
 
     def _check(self, scheduler: PlannedScheduler, points: Iterable[int]) -> None:
         """Check that a scheduler can be made with its parameters at these points."""
@@ -308,11 +316,10 @@ class Plan:
 
     def _traces(self) -> set[str]:
         """Return the files that the scenarios name."""
-        changing = [(key.split(".")[-1], value) for key, value in self.set.items()]
         filled = (
-            file_of(key, fill(template, self.values(point)))
-            for key, template in changing
-            if key in (*FILE_KEYS, CONTROLLER_KEY)
+            file_named(key.split(".")[-1], fill(template, self.values(point)))
+            for key, template in self.set.items()
+            if key.split(".")[-1] in (*FILE_KEYS, *CLASS_KEYS)
             for point in range(self.points)
         )
         return {name for name in filled if name is not None} | set(named_files(self.table))

@@ -11,7 +11,9 @@
 
 mod blocks;
 mod bulk;
+mod deadline;
 mod file;
+mod own;
 pub(crate) mod pace;
 mod request_response;
 pub(crate) mod times;
@@ -20,13 +22,14 @@ mod write_trace;
 pub use blocks::{ConstantRate, OnOff};
 pub use bulk::Bulk;
 pub use file::File;
+pub use own::{Behaviour, Own, OwnDelivery, OwnStep, OwnWrite};
 pub use request_response::{Demand, RequestDistribution, RequestResponse};
 pub use write_trace::{TracedWrite, WriteTrace};
 
 use crate::error::ScenarioError;
 use crate::format::keys::{DURATION, KeyInfo, Preset, SIZE, TableInfo, key};
-use crate::format::reader::{Item, MAX_DURATION, Reader, Word};
-use crate::format::text;
+use crate::format::reader::{Item, Reader, Word};
+use deadline::{deadline, deadline_key, within, write_deadline};
 use plait_sched::{Duration, Time};
 use plait_transport::WriteOptions;
 use serde_json::Value;
@@ -76,11 +79,20 @@ pub(crate) enum ApplicationEvent {
         request: u64,
         /// The response's size.
         response: u64,
+        /// The response's deadline, relative to now.
+        deadline: Option<Duration>,
     },
     /// The oldest request without a response arrived wholly, and its response was written.
     Answered,
     /// The response to this request, counted from 0, arrived wholly.
     Responded(u64),
+    /// The application writes no further message. The run ends when all have arrived.
+    Ended {
+        /// Number of blocks, or of requests.
+        messages: u64,
+        /// Bytes of the blocks, or of the responses.
+        bytes: u64,
+    },
 }
 
 /// Writes at both ends of the connection, for an application.
@@ -209,7 +221,7 @@ macro_rules! applications {
         }
 
         /// The application of a run.
-        #[derive(Clone, Debug)]
+        #[derive(Debug)]
         pub(crate) enum RunningApplication {
             $($name(<$module::$name as Description>::Application),)*
         }
@@ -222,6 +234,9 @@ macro_rules! applications {
 
         impl Workload {
             pub(crate) fn read(item: Item<'_>) -> Result<Self, ScenarioError> {
+                if let Some(own) = Own::find(&item)? {
+                    return Ok(own.into());
+                }
                 Ok(match item.variant(&TABLES[0], "kind")? {
                     $(WorkloadKind::$name => Self::$name(read(item, &const { $module::$name::KEYS })?),)*
                 })
@@ -294,12 +309,14 @@ applications! {
     RequestResponse(request_response) = "request-response",
     /// Messages at the times of a file.
     WriteTrace(write_trace) = "trace",
+    /// Messages of a class of the caller's own.
+    Own(own) = "FILE.py:CLASS",
 }
 
 /// The key that every kind of application has.
 pub(crate) const KIND: KeyInfo = key(
     "kind",
-    "\"bulk\", \"file\", \"cbr\", \"on-off\", \"request-response\" or \"trace\"",
+    "\"bulk\", \"file\", \"cbr\", \"on-off\", \"request-response\", \"trace\" or \"FILE.py:CLASS\"",
     Preset::Required,
     "The kind of traffic.",
 );
@@ -362,31 +379,6 @@ impl Workload {
     /// The on times up to `until`, if the workload has random on times.
     pub fn on_times(&self, seed: u64, until: Duration) -> OnTimes {
         describe!(self, it => it.on_times(seed, until))
-    }
-}
-
-/// The key of a deadline, with the description of the kind.
-pub(crate) const fn deadline_key(doc: &'static str) -> KeyInfo {
-    key("deadline", DURATION, Preset::Otherwise("none"), doc)
-}
-
-/// Reads the deadline, if the table has one.
-fn deadline(reader: &mut Reader<'_>) -> Result<Option<Duration>, ScenarioError> {
-    reader.take("deadline").map(|item| item.duration(Duration::from_nanos(1)..=MAX_DURATION)).transpose()
-}
-
-/// Writes the deadline, if there is one.
-fn write_deadline(table: &mut Value, deadline: Option<Duration>) {
-    if let Some(deadline) = deadline {
-        table["deadline"] = text::duration(deadline).into();
-    }
-}
-
-/// The write options of a message of stream 0 whose deadline is `deadline` after `now`.
-fn within(now: Time, deadline: Option<Duration>) -> WriteOptions {
-    WriteOptions {
-        deadline: deadline.map(|deadline| now.saturating_add(deadline)),
-        ..WriteOptions::default()
     }
 }
 

@@ -311,7 +311,8 @@ impl Clients {
             let deadline = self.deadline.map(|deadline| now.saturating_add(deadline));
             self.requests.push_back(Request { end: self.requested, client: index, response, deadline });
             ends.write(ConnectionEnd::Far, request, &WriteOptions::default());
-            ends.note(ApplicationEvent::Requested { request, response });
+            let deadline = self.deadline;
+            ends.note(ApplicationEvent::Requested { request, response, deadline });
         }
     }
 }

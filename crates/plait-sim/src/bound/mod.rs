@@ -111,8 +111,8 @@ impl Bound {
     }
 }
 
-/// The bounds of a scenario, the tightest valid one first; none for requests, for random on times
-/// and for traces of writes.
+/// The bounds of a scenario, the tightest valid one first; none for requests, for random on times,
+/// for traces of writes and for classes of the caller's own.
 pub fn bounds(scenario: &Scenario) -> Vec<Bound> {
     let network = Network::new(scenario);
     let mut bounds = match &scenario.workload {

@@ -14,7 +14,7 @@ pub mod frames;
 pub(crate) mod requests;
 pub mod verdict;
 
-use crate::application::Workload;
+use crate::application::{ConnectionEnd, File, Workload};
 use crate::statistics::{Level, Spans};
 use blocks::BlockRecord;
 use deadlines::Deadlines;
@@ -70,10 +70,10 @@ pub struct Recorder {
     pub(crate) blocking: Spans,
     pub(crate) blocks: Option<BlockRecord>,
     pub(crate) requests: Option<Requests>,
-    /// A file's size and writing time.
-    file: Option<(u64, Time)>,
-    /// The deadline of a file or of a response, relative to its writing.
-    within: Option<Duration>,
+    /// A file's size, writing time and deadline.
+    file: Option<(u64, Time, Time)>,
+    /// Number and bytes of the messages of an application that has ended.
+    ended: Option<(u64, u64)>,
     deadlines: Option<Deadlines>,
     waiting_packets: u64,
     waiting_bytes: u64,
@@ -94,7 +94,7 @@ pub struct Recorder {
 impl Recorder {
     /// Creates an empty record for this number of `paths`.
     pub fn new(paths: usize, warmup: Duration, workload: &Workload, options: &RecordOptions) -> Self {
-        let asks = matches!(workload, Workload::RequestResponse(_));
+        let asks = workload.client() == ConnectionEnd::Far;
         Self {
             warmup_end: Time::ZERO + warmup,
             arriving: 0,
@@ -106,12 +106,13 @@ impl Recorder {
             blocking: Spans::new(),
             blocks: workload.blocks().map(BlockRecord::new),
             requests: asks.then(|| Requests::new(Time::ZERO + warmup)),
-            file: if let Workload::File(file) = workload {
-                Some((file.size, Time::ZERO + file.start))
-            } else {
-                None
+            file: match workload {
+                Workload::File(File { size, start, deadline: Some(deadline) }) => {
+                    Some((*size, Time::ZERO + *start, Time::ZERO + *start + *deadline))
+                }
+                _ => None,
             },
-            within: workload.deadline(),
+            ended: None,
             deadlines: workload.has_deadlines().then(|| Deadlines::new(Time::ZERO + warmup)),
             waiting_packets: 0,
             waiting_bytes: 0,
@@ -140,6 +141,7 @@ impl Recorder {
 
     /// Records that the application wrote a block with a deadline relative to now, if it has one.
     pub fn block_written(&mut self, now: Time, bytes: u64, deadline: Option<Duration>) {
+        self.expect(deadline);
         if let Some(blocks) = &mut self.blocks {
             blocks.written(now, bytes, deadline);
         }
@@ -154,11 +156,25 @@ impl Recorder {
         }
     }
 
-    /// Records that a client wrote a request. The sizes of request and response are in bytes.
-    pub fn requested(&mut self, now: Time, request: u64, response: u64) {
+    /// Records that a client wrote a request. The sizes of request and response are in bytes. The
+    /// deadline of the response is relative to now.
+    pub fn requested(&mut self, now: Time, request: u64, response: u64, deadline: Option<Duration>) {
+        self.expect(deadline);
         if let Some(requests) = &mut self.requests {
-            requests.requested(now, request, response);
+            requests.requested(now, request, response, deadline);
         }
+    }
+
+    /// Judges messages from the first deadline on.
+    fn expect(&mut self, deadline: Option<Duration>) {
+        if deadline.is_some() {
+            self.deadlines.get_or_insert(Deadlines::new(self.warmup_end));
+        }
+    }
+
+    /// Records that the application has written all its messages.
+    pub(crate) fn ended(&mut self, messages: u64, bytes: u64) {
+        self.ended = Some((messages, bytes));
     }
 
     /// Records that the next request arrived wholly, and that its response was written.
@@ -176,24 +192,23 @@ impl Recorder {
 
     /// Records that the response to `request`, counted from 0, was delivered wholly.
     pub fn responded_to(&mut self, now: Time, request: u64) {
-        let written = self.requests.as_mut().and_then(|requests| requests.responded(now, request as usize));
-        self.judge(written, now);
+        let deadline = self.requests.as_mut().and_then(|requests| requests.responded(now, request as usize));
+        self.judge(deadline, now);
     }
 
-    /// Judges a file or a response that was written at this time and is delivered wholly.
-    fn judge(&mut self, written: Option<Time>, now: Time) {
-        if let (Some(written), Some(within), Some(deadlines)) = (written, self.within, &mut self.deadlines) {
-            deadlines.delivered(written.saturating_add(within), now);
+    /// Judges a file or a response with this deadline that is delivered wholly.
+    fn judge(&mut self, deadline: Option<Time>, now: Time) {
+        if let (Some(deadline), Some(deadlines)) = (deadline, &mut self.deadlines) {
+            deadlines.delivered(deadline, now);
         }
     }
 
     /// Returns the judged messages of a run that ends at `end`, if they have deadlines.
     pub(crate) fn deadlines(&self, end: Time) -> Option<Deadlines> {
         let mut deadlines = self.deadlines?;
-        let file = self.file.filter(|&(size, written)| self.delivered_bytes < size && written <= end);
+        let file = self.file.filter(|&(size, written, _)| self.delivered_bytes < size && written <= end);
         let open =
-            self.requests.iter().flat_map(Requests::unanswered).chain(file.map(|(_, written)| written));
-        let open = open.filter_map(|written| Some(written.saturating_add(self.within?)));
+            self.requests.iter().flat_map(Requests::missing).chain(file.map(|(.., deadline)| deadline));
         let missing = self.blocks.iter().flat_map(BlockRecord::missing).chain(open);
         missing.for_each(|deadline| deadlines.abandoned(deadline, end));
         Some(deadlines)
@@ -263,8 +278,8 @@ impl Recorder {
             blocks.delivered_up_to(now, self.delivered_bytes, measured, self.deadlines.as_mut());
         }
         if self.deadlines.is_some() {
-            let file = self.file.filter(|&(size, _)| size == self.delivered_bytes);
-            self.judge(file.map(|(_, written)| written), now);
+            let file = self.file.filter(|&(size, ..)| size == self.delivered_bytes);
+            self.judge(file.map(|(.., deadline)| deadline), now);
         }
     }
 
@@ -311,7 +326,10 @@ impl Recorder {
     /// The delivery time of the last byte of a finite workload, if it was delivered.
     pub fn completed(&self, workload: &Workload) -> Option<Time> {
         let answered = self.requests.as_ref().map_or(0, Requests::responses);
-        workload.is_complete(self.delivered_bytes, answered).then_some(self.last_delivery)
+        let ended = self.ended.is_some_and(|(messages, bytes)| {
+            self.delivered_bytes == bytes && (self.requests.is_none() || answered == messages)
+        });
+        (ended || workload.is_complete(self.delivered_bytes, answered)).then_some(self.last_delivery)
     }
 }
 

@@ -2,13 +2,15 @@
 
 use super::frames::{NEVER, RequestFrame, nanos};
 use crate::statistics::Spans;
-use plait_sched::Time;
+use plait_sched::{Duration, Time};
 
 /// The requests of a run, in the order of writing, which is also the order of answering.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Requests {
     /// All requests since the start.
     pub(crate) frame: RequestFrame,
+    /// The deadlines of their responses.
+    deadlines: Vec<Option<Time>>,
     answered: usize,
     responded: usize,
     /// The first request without a response.
@@ -27,7 +29,8 @@ impl Requests {
         Self { warmup_end, ..Self::default() }
     }
 
-    pub(super) fn requested(&mut self, now: Time, request: u64, response: u64) {
+    pub(super) fn requested(&mut self, now: Time, request: u64, response: u64, deadline: Option<Duration>) {
+        self.deadlines.push(deadline.map(|deadline| now.saturating_add(deadline)));
         let frame = &mut self.frame;
         frame.written.push(nanos(now));
         frame.answered.push(NEVER);
@@ -44,8 +47,7 @@ impl Requests {
         }
     }
 
-    /// Records a response. Returns the writing time of its request, or `None` if it already had
-    /// one.
+    /// Records a response. Returns its deadline, or `None` if the request already had a response.
     pub(super) fn responded(&mut self, now: Time, request: usize) -> Option<Time> {
         let delivered = self.frame.delivered.get_mut(request).filter(|delivered| **delivered == NEVER)?;
         *delivered = nanos(now);
@@ -58,7 +60,7 @@ impl Requests {
             self.completed += 1;
             self.latency.add(now.since(written));
         }
-        Some(written)
+        *self.deadlines.get(request)?
     }
 
     /// Number of requests with a response, since the start.
@@ -71,10 +73,9 @@ impl Requests {
         self.oldest as u64
     }
 
-    /// The writing times of the requests without a response.
-    pub(super) fn unanswered(&self) -> impl Iterator<Item = Time> {
-        let rows = self.frame.written.iter().zip(&self.frame.delivered);
-        rows.filter(|(_, delivered)| **delivered == NEVER)
-            .map(|(written, _)| Time::from_nanos(written.unsigned_abs()))
+    /// The deadlines of the requests without a response.
+    pub(super) fn missing(&self) -> impl Iterator<Item = Time> {
+        let rows = self.deadlines.iter().zip(&self.frame.delivered);
+        rows.filter(|(_, delivered)| **delivered == NEVER).filter_map(|(deadline, _)| *deadline)
     }
 }

@@ -19,6 +19,8 @@ pub enum RunError {
     NoController(String),
     /// The carrier of the connection's packets failed.
     Carrier(String),
+    /// The workload is a class whose behaviour is not bound.
+    Unbound(String),
     /// The caller interrupted the run.
     Interrupted,
     /// No events were left although data was undelivered: a defect of the simulator.
@@ -46,6 +48,9 @@ impl fmt::Display for RunError {
                 )
             }
             Self::Carrier(why) => f.write_str(why),
+            Self::Unbound(class) => {
+                write!(f, "workload {class:?}: a class in Python, which only plait's Python package runs")
+            }
             Self::Interrupted => f.write_str("interrupted"),
             Self::Stalled { at } => {
                 write!(f, "at {at} the simulation stalled with undelivered data (a defect)")

@@ -118,7 +118,7 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
         tap: T,
         carrier: C,
     ) -> Result<Self, RunError> {
-        setup::check_controllers(scenario)?;
+        setup::check(scenario)?;
         let config = setup::transport(scenario);
         let paths = scenario.paths.len();
         let mut layout = Layout::new(scenario);

@@ -28,9 +28,12 @@ impl Record for Recorder {
         match event {
             ApplicationEvent::BlockWritten { bytes, deadline } => self.block_written(now, bytes, deadline),
             ApplicationEvent::BlockArrived(number) => self.block_arrived(now, number),
-            ApplicationEvent::Requested { request, response } => self.requested(now, request, response),
+            ApplicationEvent::Requested { request, response, deadline } => {
+                self.requested(now, request, response, deadline);
+            }
             ApplicationEvent::Answered => self.answered(now),
             ApplicationEvent::Responded(request) => self.responded_to(now, request),
+            ApplicationEvent::Ended { messages, bytes } => self.ended(messages, bytes),
         }
     }
 }

@@ -1,10 +1,21 @@
 //! Builds the simulated parts from a scenario.
 
 use super::RunError;
-use crate::application::ConnectionEnd;
+use crate::application::{ConnectionEnd, Workload};
 use crate::scenario::{CongestionControl, ConnectionSetup, FlowRoute, PathOptions, Scenario};
 use plait_sched::{Builtin, PathId};
 use plait_transport::{PathConfig, endpoint};
+
+/// Refuses a user's own controller that nothing builds, and a workload without a behaviour.
+pub(super) fn check(scenario: &Scenario) -> Result<(), RunError> {
+    if let Some(missing) = scenario.controls().find(|control| control.is_own() && control.own().is_none()) {
+        return Err(RunError::NoController(missing.name().to_owned()));
+    }
+    match &scenario.workload {
+        Workload::Own(own) if !own.is_bound() => Err(RunError::Unbound(own.name.clone())),
+        _ => Ok(()),
+    }
+}
 
 /// The configuration of a scenario's transport, for both ends of its connection.
 pub fn transport(scenario: &Scenario) -> endpoint::Config {
@@ -29,12 +40,6 @@ pub(super) fn paths(scenario: &Scenario) -> Vec<PathConfig> {
 
 fn path_config(path: &PathOptions) -> PathConfig {
     PathConfig { backup: path.backup, cost: path.cost, weight: path.weight }
-}
-
-/// Refuses a user's own controller that nothing builds.
-pub(super) fn check_controllers(scenario: &Scenario) -> Result<(), RunError> {
-    let missing = scenario.controls().find(|control| control.is_own() && control.own().is_none());
-    missing.map_or(Ok(()), |control| Err(RunError::NoController(control.name().to_owned())))
 }
 
 /// The transport of a competing TCP flow, for both ends.

@@ -135,3 +135,30 @@ fn a_trace_of_writes_is_a_file_beside_the_scenario() {
     assert!(missing.starts_with("s.toml: workload.file = \"none.csv\": cannot be read: "), "{missing}");
     std::fs::remove_dir_all(&folder).expect("the temporary folder is ours");
 }
+
+#[test]
+fn a_kind_may_name_a_class() {
+    let with = |text: &str| read(&format!("workload = {{ kind = \"video.py:Video\", {text} }}\n{SMALL}"));
+    let scenario = with("level = 2, share = 0.5, fast = true, name = \"x\"").expect("valid");
+    let Workload::Own(own) = &scenario.workload else { panic!("{:?}", scenario.workload) };
+    assert_eq!((own.name.as_str(), own.parameters.len()), ("video.py:Video", 4));
+    let json = scenario.to_json();
+    assert_eq!(json["workload"]["share"], 0.5);
+    let again = Scenario::from_json(&json.to_string(), "s.json", Path::new("."));
+    assert_eq!(again.map(|again| again.workload).as_ref(), Ok(&scenario.workload));
+    let error = with("level = [1]").expect_err("a list").to_string();
+    assert_eq!(
+        error,
+        "s.toml: workload.level = [list of 1]: expected text, a finite number, true or false, got an array"
+    );
+    let run = crate::simulation::run(
+        &scenario,
+        scenario.scheduler.build(),
+        &crate::recorder::RecordOptions::default(),
+        &mut |_| crate::simulation::Control::Continue,
+    );
+    assert_eq!(
+        run.expect_err("no behaviour").to_string(),
+        "workload \"video.py:Video\": a class in Python, which only plait's Python package runs"
+    );
+}

@@ -223,7 +223,7 @@ fn check_bytes(scenario: &Scenario, result: &RunResult) -> Result<(), String> {
     let metrics = &result.metrics;
     let accounted = metrics.undelivered_bytes.map(|left| left + metrics.delivered_bytes);
     let written = match scenario.workload {
-        Workload::Bulk(_) => None,
+        Workload::Bulk(_) | Workload::Own(_) => None,
         Workload::File(File { size, .. }) => Some(if accounted == Some(0) { 0 } else { size }),
         // The amount is random: whole blocks.
         Workload::OnOff(OnOff { blocks, .. }) => accounted.map(|bytes| bytes / blocks.block * blocks.block),
@@ -292,7 +292,7 @@ fn check_progress(scenario: &Scenario, result: &RunResult, packets: &PacketFrame
             (result.metrics.delivered_bytes < size).then_some(Time::ZERO + start)
         }
         // The time of the next block is random.
-        Workload::OnOff(_) => None,
+        Workload::OnOff(_) | Workload::Own(_) => None,
         Workload::ConstantRate(ConstantRate { stop: Some(_), .. }) => None,
         Workload::ConstantRate(ConstantRate { rate, block, start, stop: None, .. }) => {
             let blocks = u128::from(result.metrics.delivered_bytes / block);

@@ -54,7 +54,7 @@ fn written(scenario: &Scenario, at: Time) -> Option<u64> {
             Some(bytes as u64 / block * block)
         }
         Workload::WriteTrace(ref trace) => Some(traced(trace, at).iter().map(|(_, write)| write.bytes).sum()),
-        Workload::OnOff(_) | Workload::RequestResponse(_) => None,
+        Workload::OnOff(_) | Workload::RequestResponse(_) | Workload::Own(_) => None,
     }
 }
 
