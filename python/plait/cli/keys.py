@@ -27,7 +27,7 @@ def sections(table: str) -> list[str]:
 
     For ``[transport] protocol = "mptcp"`` they are ``transport`` and ``mptcp``.
     """
-    words = re.findall(r"[\w-]+", table)
+    words = re.findall(r"\w+\.py:\w+|[\w-]+", table)
     return [word.replace("_", "-") for word in words if word not in IGNORED]
 
 
@@ -60,7 +60,7 @@ def of_section(section: str, keys: Sequence[Key]) -> list[Key]:
         ScenarioError: there is no such section or key; the message lists the choices.
     """
     word = section.strip("[]").lower().replace("_", "-")
-    tables = [one for one in keys if word in sections(one["table"])]
+    tables = [one for one in keys if word in map(str.lower, sections(one["table"]))]
     # `workload` and `transport` are tables as well as keys at the top: the table is more helpful.
     found = tables or [one for one in keys if one["key"].replace("_", "-") == word]
     if not found:
