@@ -252,6 +252,9 @@ def test_records_are_split_and_explained(control: ModuleType) -> None:
     assert found == [(data[:200], 0xAB)]
     found, rest = control.split(rest + data[250:])
     assert (found, rest) == ([(data[200:], 0xCD)], b"")
+    old = data[:10] + bytes(2) + data[12:]
+    with pytest.raises(control.PlaitError, match="plait/decisions: format 0; expected 1"):
+        control.split(old)
     assert control.text_of(data[:200]).partition(" ")[2] == (
         "000000ab assign path 1 3; unassigned 40, window left 900;"
         " path 1 active cwnd 10 in flight 4 queued 2 srtt 20.5 ms"

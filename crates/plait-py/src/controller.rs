@@ -2,13 +2,12 @@
 
 use crate::RunError;
 use crate::controller_facts::{Acknowledgement, CongestionEvent};
-use crate::scheduler::{Raised, is_raised, keep};
+use crate::scheduler::{Raised, described, is_raised, keep};
 use plait_sched::Time;
 use plait_transport::congestion::{self, Acknowledged, CongestionConfig, Factory, Own, RateSample, Share};
 use pyo3::exceptions::{PyException, PyNotImplementedError};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Adds this file's class.
@@ -154,18 +153,9 @@ impl PythonController {
 /// stay as they are.
 fn named(object: &Bound<'_, PyAny>, method: &str, error: PyErr) -> PyErr {
     let py = object.py();
-    let said = || -> PyResult<String> {
-        let kind = object.get_type().name()?;
-        let Some(trace) = error.traceback(py) else { return Ok(format!("{kind}.{method}: {error}")) };
-        let file: PathBuf =
-            trace.getattr("tb_frame")?.getattr("f_code")?.getattr("co_filename")?.extract()?;
-        let line: u32 = trace.getattr("tb_lineno")?.extract()?;
-        let file = file.file_name().unwrap_or_default().display();
-        Ok(format!("{kind}.{method}: {error} ({file}, line {line})"))
-    };
-    match said() {
-        Ok(message) if error.is_instance_of::<PyException>(py) => {
-            let named = RunError::new_err(message);
+    match object.get_type().name() {
+        Ok(class) if error.is_instance_of::<PyException>(py) => {
+            let named = RunError::new_err(described(py, &class.to_string(), method, &error));
             named.set_cause(py, Some(error));
             named
         }

@@ -70,6 +70,17 @@ pub(crate) fn keep(raised: &Raised, error: PyErr) {
     raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
 }
 
+/// Describes an exception of a user's method in one line: class, method, error, file and line.
+pub(crate) fn described(py: Python<'_>, class: &str, method: &str, error: &PyErr) -> String {
+    let place = py.import("plait.scenarios.python_class").and_then(|module| {
+        module.call_method1("place", (error.clone_ref(py).into_value(py),))?.extract::<String>()
+    });
+    match place {
+        Ok(place) if !place.is_empty() => format!("{class}.{method}: {error} ({place})"),
+        _ => format!("{class}.{method}: {error}"),
+    }
+}
+
 /// A scheduler that calls a Python object for every decision.
 pub(crate) struct PythonScheduler {
     object: Py<PyAny>,

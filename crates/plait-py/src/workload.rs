@@ -1,7 +1,7 @@
 //! Workloads written in Python: the base class, the steps that it returns, and the adaptor to Rust.
 
 use crate::decisions::{Wait, whole};
-use crate::scheduler::{Raised, is_raised, keep};
+use crate::scheduler::{Raised, described, is_raised, keep};
 use crate::{RunError, bad_input};
 use plait_sched::{Duration, Time};
 use plait_sim::application::{Behaviour, OwnDelivery, OwnStep, OwnWrite};
@@ -246,7 +246,7 @@ impl PythonWorkload {
         })
     }
 
-    /// Converts what a method returned.
+    /// Converts the answer of a method.
     fn steps(&mut self, answer: &Bound<'_, PyAny>, now: Option<Time>) -> PyResult<Vec<OwnStep>> {
         if answer.is_none() {
             return Ok(Vec::new());
@@ -305,14 +305,7 @@ impl PythonWorkload {
         if !error.is_instance_of::<PyException>(py) {
             return error;
         }
-        let place = py.import("plait.scenarios.python_class").and_then(|module| {
-            module.call_method1("place", (error.clone_ref(py).into_value(py),))?.extract::<String>()
-        });
-        let place = place.ok().filter(|place| !place.is_empty());
-        let place = place.map(|place| format!(" ({place})")).unwrap_or_default();
-        let kind = error.get_type(py).name().map_or_else(|_| "error".to_owned(), |name| name.to_string());
-        let told = format!("{scenario}: {class}.{method}: {kind}: {}{place}", error.value(py));
-        let told = RunError::new_err(told);
+        let told = RunError::new_err(format!("{scenario}: {}", described(py, class, method, &error)));
         told.set_cause(py, Some(error));
         told
     }

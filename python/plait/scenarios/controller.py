@@ -32,7 +32,7 @@ def own_controllers(scenario: _core.Scenario) -> tuple[Own, ...]:
 
 
 def controllers_of(scenario: _core.Scenario, classes: Sequence[Own] | None = None) -> dict[str, Maker]:
-    """Return what creates the controllers of a run, by their names in the scenario.
+    """Return the makers of a run's controllers, by their names in the scenario.
 
     Each call also creates fresh modules, so that runs are independent.
 
