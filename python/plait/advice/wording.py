@@ -40,9 +40,9 @@ def heading(advice: Findings) -> Statement:
     elif advice.verdict == "worth":
         text = f"Use {_together(advice)} {_with(advice)}{up}."
     elif not advice.several:
-        more = f"{names[0]} and {names[1]} together" if len(names) == 2 else "more paths"
         text = (
-            f"Borderline: use {alone} alone{up}. These runs show no gain of {more}, and do not exclude one."
+            f"Borderline: use {alone} alone{up}. These runs show no gain of {listed(names)} together, and do not "
+            "exclude one."
         )
     else:
         text = f"Borderline: {alone} alone, or {_together(advice)} {_with(advice)}{up}."

@@ -113,7 +113,8 @@ def single(document: Document) -> dict[str, Any]:
 def several(document: Document) -> bool:
     """Return whether several paths are recommended: worth it, or borderline with a gain."""
     if document["verdict"] == "borderline":
-        return bool(standing(document, document["scheduler"])["gain_percent"]["value"] > 0)
+        gains = standing(document, document["scheduler"])["gain_percent"]["value"] > 0
+        return bool(gains or len(document["asked"]["paths"]) > 2)
     return bool(document["verdict"] == "worth")
 
 
