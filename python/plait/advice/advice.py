@@ -12,10 +12,10 @@ from typing import Any
 from plait import _core
 from plait.advice import budget, buffer, document, failure, page, threshold
 from plait.advice.buffer import BufferAdvice
-from plait.advice.candidates import Candidate, candidates, checked, usual_schedulers
+from plait.advice.candidates import SPARING, Candidate, candidates, checked, usual_schedulers
 from plait.advice.capped import Capped, capped
 from plait.advice.choices import CONTROLS, DIRECTIONS, PROTOCOLS, RECEIVE_BUFFER, Direction
-from plait.advice.deployment import answers, confirmed, picks, recommended
+from plait.advice.deployment import Pick, answers, confirmed, picks, recommended
 from plait.advice.findings import Findings, Simulated
 from plait.advice.judging import Choice, Standing, Verdict, best_single, standings, worthwhile
 from plait.advice.links import KnownPath
@@ -140,13 +140,17 @@ def _advise(
     everyone, traffic = [*singles, *multiple], setting.traffic
     main = round(events * budget.MAIN_SHARE)
     again = len(singles) + min(budget.CONFIRMED, len(multiple))
-    explored = budget.explore(runner, setting, everyone, main, again)
-    best = best_single(explored, singles, traffic)
-    ranked = _ranked(setting, explored, everyone, best)
-    picked = picks(explored, _schedulers(ranked), traffic, setting.protocol)
-    short = [*singles, *confirmed(picked, _schedulers(ranked))]
-    grid = budget.confirm(runner, setting, short, main - runner.spent, explored)
-    first, ranked = ranked, _ranked(setting, grid, short, best)
+    duration = budget.duration_ns(runner, setting, everyone, main, again)
+    picked: list[Pick] = []
+    first, short, best = [], singles, singles[0]
+    if multiple:
+        explored = budget.explore(runner, setting, everyone, main, again, duration)
+        best = best_single(explored, singles, traffic)
+        first = _ranked(setting, explored, everyone, best)
+        picked = picks(explored, _schedulers(first), traffic, setting.protocol)
+        short = [*singles, *confirmed(picked, explored, _schedulers(first), _named(setting))]
+    grid = budget.confirm(runner, setting, short, main - runner.spent, duration)
+    ranked = _ranked(setting, grid, short, best)
     single = next(one for one in ranked if one.candidate == best)
     places = answers(picked, grid, _schedulers(ranked), traffic, setting.protocol)
     answer = recommended(places, traffic)
@@ -176,7 +180,7 @@ def _advise(
         failure=failing,
         simulated=Simulated(
             variations=grid.variations,
-            explored=explored.variations,
+            explored=explored.variations if multiple else 0,
             duration_s=grid.duration_ns / NANOSECONDS,
             round_trips=grid.duration_ns / setting.round_trip_ns,
             runs=runner.runs,
@@ -225,6 +229,12 @@ def _ranked(setting: Setting, grid: Grid, ones: Sequence[Candidate], best: Candi
 
 def _schedulers(ranked: Sequence[Standing]) -> list[Standing]:
     return [one for one in ranked if one.candidate.scheduler is not None]
+
+
+def _named(setting: Setting) -> list[str]:
+    """Return schedulers that the text names: for metered paths, and for blocks and responses."""
+    metered = [SPARING] if any(path.metered for path in setting.paths) else []
+    return [*metered, "redundant"] if setting.traffic.fewest_samples else metered
 
 
 def _label(setting: Setting, candidate: Candidate) -> str:

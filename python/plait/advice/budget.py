@@ -50,7 +50,7 @@ LONGEST_NS = 60 * NANOSECONDS
 """Maximum duration of runs. If the wanted round trips take longer, `LONGEST_SLOW_NS` applies."""
 LONGEST_SLOW_NS = 1000 * NANOSECONDS
 LONGEST_TRANSFER_NS = 600 * NANOSECONDS
-FEW, USUAL, MANY = 12, 24, 48
+FEW, USUAL, MANY = 8, 24, 48
 """Number of variations of the second stage: minimum, planned, maximum."""
 SEARCHED = 8
 """Planned number of variations of a search."""
@@ -68,27 +68,41 @@ def affordable(events: int, paths: int) -> int:
     return round(events / (1 + DEAR * max(paths - 2, 0)))
 
 
-def explore(
+def duration_ns(
     runner: TrialRunner, setting: Setting, candidates: Sequence[Candidate], events: int, again: int
+) -> int:
+    """Return the duration of runs in ns, if `again` of the candidates run in the second stage."""
+    if setting.traffic.finite:
+        return transfer_limit_ns(setting)
+    share = again / len(candidates)
+    return _duration(runner, setting, candidates, events, share + _explored(candidates, again))
+
+
+def explore(
+    runner: TrialRunner,
+    setting: Setting,
+    candidates: Sequence[Candidate],
+    events: int,
+    again: int,
+    duration: int,
 ) -> Grid:
     """Run all candidates in the first stage, of which `again` will run in the second one."""
-    share = again / len(candidates)
-    duration = (
-        transfer_limit_ns(setting)
-        if setting.traffic.finite
-        else _duration(runner, setting, candidates, events, share)
-    )
-    first = events * EXPLORED / (EXPLORED + share)
+    early = _explored(candidates, again)
+    first = events * early / (early + again / len(candidates))
     few, most = round(FEW * EXPLORED), round(MANY * EXPLORED)
     return _filled(runner, setting, Grid(list(candidates), duration), runner.explored, first, few, most)
 
 
 def confirm(
-    runner: TrialRunner, setting: Setting, candidates: Sequence[Candidate], events: int, explored: Grid
+    runner: TrialRunner, setting: Setting, candidates: Sequence[Candidate], events: int, duration: int
 ) -> Grid:
-    """Run the chosen candidates in the second stage, as long as in the first one."""
-    grid = Grid(list(candidates), explored.duration_ns)
-    return _filled(runner, setting, grid, runner.variations, events, FEW, MANY)
+    """Run the chosen candidates in the second stage."""
+    return _filled(runner, setting, Grid(list(candidates), duration), runner.variations, events, FEW, MANY)
+
+
+def _explored(candidates: Sequence[Candidate], again: int) -> float:
+    """Return the variations of the first stage for each of the second: none for one path."""
+    return 0.0 if len(candidates) == again == 1 else EXPLORED
 
 
 def _filled(
@@ -112,24 +126,24 @@ def _filled(
 
 
 def _duration(
-    runner: TrialRunner, setting: Setting, candidates: Sequence[Candidate], events: int, share: float
+    runner: TrialRunner, setting: Setting, candidates: Sequence[Candidate], events: int, stages: float
 ) -> int:
     """Return the duration of runs in ns, from increasingly long pilots of the nominal case.
 
-    A share of the candidates runs in the second stage, too.
+    Both stages together have so many runs of all candidates for each variation of the second one.
     """
     least = ROUND_TRIPS * setting.round_trip_ns
     least = max(least, LEAST_NS, setting.traffic.samples_needed() * setting.interval_ns)
     least = max(least, *(2 * path.outage.every_ns for path in setting.paths if path.outage), 0)
     rate = sum(capacity_events(setting, candidate) for candidate in candidates)
     shortest = _shortest_ns(setting)
-    wanted = max(_within(events, rate * (EXPLORED + share), least), shortest)
+    wanted = max(_within(events, rate * stages, least), shortest)
     duration = wanted
     for _ in range(PILOTS):
         start = runner.spent
         runner.run(Cell(setting, one, runner.nominal, duration) for one in candidates)
         rate = max((runner.spent - start) / (duration / NANOSECONDS), 1.0)
-        wanted = max(_within(events, rate * (EXPLORED + share), least), shortest)
+        wanted = max(_within(events, rate * stages, least), shortest)
         if wanted <= duration * 1.5:
             break
         duration = min(wanted, _whole(duration * GROWTH))

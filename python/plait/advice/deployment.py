@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,8 +18,6 @@ Place = Literal["stock", "kernel", "simulator"]
 PLACES: tuple[Place, ...] = ("stock", "kernel", "simulator")
 """Places in order of effort, from no requirements to simulation only."""
 DEPLOYABLE: tuple[Place, ...] = ("stock", "kernel")
-ALWAYS = frozenset({"redundant", "cheapest-first"})
-"""Schedulers of the second stage that sentences about copies and metered paths name."""
 
 UNCONFIRMED = frozenset({"plait"})
 """Schedulers of the kernel whose simulated results no comparison with the kernel confirms yet. With
@@ -74,13 +72,20 @@ def picks(grid: Grid, ranked: Sequence[Standing], traffic: Traffic, protocol: st
     return found
 
 
-def confirmed(picked: Sequence[Pick], ranked: Sequence[Standing]) -> list[Candidate]:
-    """Return the schedulers of the second stage: the choices, and the best of the rest."""
+def confirmed(
+    picked: Sequence[Pick], grid: Grid, ranked: Sequence[Standing], named: Collection[str]
+) -> list[Candidate]:
+    """Return the schedulers of the second stage: the choices, the named ones, and the best ones.
+
+    Schedulers with the results of another one come last.
+    """
     wanted = [one for pick in picked for one in (pick.best, pick.best_new)]
     plain = [one.candidate for one in ranked if not one.copies][:1]
-    named = [one.candidate for one in ranked if one.label in ALWAYS]
+    others = [one.candidate for one in ranked if one.label in named]
     rest = [one.candidate for one in ranked]
-    order = list(dict.fromkeys([*wanted, *plain, *named, *rest]))[: max(CONFIRMED, len(wanted))]
+    results = {tuple(grid.scores(one)): one for one in (*reversed(rest), *reversed(wanted))}
+    distinct = [one for one in rest if one in results.values()]
+    order = list(dict.fromkeys([*wanted, *plain, *others, *distinct, *rest]))[:CONFIRMED]
     return [one.candidate for one in ranked if one.candidate in order]
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 from plait.advice import numbers
-from plait.advice.deployment import surely_better
+from plait.advice.candidates import SPARING
+from plait.advice.deployment import Place, place_of
 from plait.advice.findings import Findings
-from plait.advice.judging import Standing
+from plait.advice.judging import Standing, verdict
 from plait.advice.statement import Statement
 from plait.advice.wording import answer, gain, listed, others, schedulers, slower, used, value
 
@@ -17,8 +18,8 @@ LATE_BEGINNING = 2.0
 """Connections start on the wrong path if its round trip is this many times the shortest one."""
 PROCESSOR_BPS = 10e9
 """The lowest goodput in public reports of one MPTCP connection between fast machines."""
-SPARING, SPARED = "cheapest-first", 0.9
-"""Scheduler for metered paths. A sentence names it if it leaves less than this share of their
+SPARED = 0.9
+"""A sentence names the scheduler for metered paths if it leaves less than this share of their
 load."""
 
 
@@ -40,21 +41,35 @@ def better(advice: Findings) -> list[Statement]:
     if advice.choice is None or advice.verdict == "nothing":
         return []
     traffic, said = advice.setting.traffic, []
-    base, found = answer(advice), advice.several
+    base, last = answer(advice), -math.inf
+    over = base.choice.best if advice.several else advice.single
     for more in advice.answers[advice.answers.index(base) + 1 :]:
-        row = more.choice.best
-        over, gained = base.choice.best, surely_better(more, base, traffic)
-        if not found:
-            over, gained = advice.single, row.gain if more.verdict == "worth" else None
-        if gained is None:
+        here = [one for one in schedulers(advice) if _place(advice, one) == more.place]
+        row = next((one for one in (more.choice.best, *here) if _is_better(advice, one)), None)
+        gained = None if row is None else base.choice.lags[row.label] if advice.several else row.gain
+        if row is None or gained is None or gained.value <= last + traffic.alike_percent:
             continue
-        text = f"Better, {_where(more.place, row.label)}: {gain(gained, traffic)} against {over.label}"
+        text = (
+            f"Better, {_where(_place(advice, row), row.label)}: {gain(gained, traffic)} against {over.label}"
+        )
         said.append(Statement("better", f"{text}{slower(traffic, row, over)}."))
-        base, found = more, True
+        last = gained.value
     return said
 
 
-def _where(place: str, scheduler: str) -> str:
+def _place(advice: Findings, one: Standing) -> Place:
+    return place_of(one.label, advice.setting.protocol)
+
+
+def _is_better(advice: Findings, one: Standing) -> bool:
+    """Return whether a scheduler is better than the recommendation, beyond chance."""
+    assert advice.choice is not None
+    if advice.several:
+        return one.label in advice.choice.better
+    return verdict(one, advice.simulated.variations) == "worth"
+
+
+def _where(place: Place, scheduler: str) -> str:
     """Tell how to get a scheduler that stock Linux has not."""
     if place == "kernel":
         return f"with Plait's kernel (docs/stock-kernel.md), {scheduler}"

@@ -182,10 +182,8 @@ def places(advice: Findings) -> list[Statement]:
         said.append(Statement("others", text))
     if advice.dropped:
         count, before = len(advice.dropped), advice.simulated.explored
-        those = "scheduler was" if count == 1 else "schedulers were"
-        text = (
-            f"{count} more {those} not among the best in {before} variations before, and did not run again."
-        )
+        ones = "scheduler" if count == 1 else "schedulers"
+        text = f"{count} more {ones} ran only in {before} other variations, which chose these."
         said.append(Statement("dropped", text))
     if choice.quicker is not None:
         quick = choice.quicker

@@ -58,25 +58,17 @@ def _place(text: str, document: Document) -> Iterator[str]:
 
 
 def _better(text: str, document: Document) -> Iterator[str]:
-    where = "kernel" if text.startswith("Better, with Plait's kernel") else "simulator"
-    answer = next(one for one in document["answers"] if one["where"] == where)
-    label, base = answer["scheduler"], group(r" against (.+?)(?:, with a packet delay|\.$)", text)
-    if f" {label}" not in text:
-        yield f"it is {label}"
-    lags = document["against_scheduler_percent"]
-    if base == document["scheduler"]:
-        if label not in document["better"] or not _surely_better(lags[label], document):
+    label = group(r"(?:md\), |--scheduler |only, )([^ :]+(?::[^ :]+)*)", text)
+    base = group(r" against (.+?)(?:, with a packet delay|\.$)", text)
+    row, lag = standing(document, label), document["against_scheduler_percent"].get(label)
+    if several(document):
+        if base != document["scheduler"] or not _surely_better(lag, document):
             yield "it is not surely better"
-        if not estimate(gain(text), lags[label]):
-            yield f"the gain is {lags[label]}"
-    elif base == single(document)["label"]:
-        row = standing(document, label)
-        if several(document) or worth(row, document["simulated"]["variations"]) != "worth":
-            yield "it is not surely better"
-        if not estimate(gain(text), row["gain_percent"]):
-            yield f"the gain is {row['gain_percent']}"
-    elif not any(base in one["text"] for one in document["statements"] if one["kind"] == "better"):
-        yield f"{base} is no recommendation"
+    elif base != single(document)["label"] or worth(row, document["simulated"]["variations"]) != "worth":
+        yield "it is not surely better"
+    said = lag if several(document) else row["gain_percent"]
+    if not estimate(gain(text), said):
+        yield f"the gain is {said}"
     yield from _delays(text, document, label, base)
 
 

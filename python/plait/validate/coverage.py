@@ -67,7 +67,7 @@ def advised(
     picked = picks(first, ranked(first), setting.traffic, setting.protocol)
     second = first
     if places is not None:
-        second = drawn(pool, [*singles, *confirmed(picked, ranked(first))], places)
+        second = drawn(pool, [*singles, *confirmed(picked, first, ranked(first), ["redundant"])], places)
     found = recommended(
         answers(picked, second, ranked(second), setting.traffic, setting.protocol), setting.traffic
     )
