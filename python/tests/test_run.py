@@ -67,6 +67,22 @@ def test_metrics_and_tables(scenario: plait.Scenario) -> None:
     assert set(result.decisions["decision"].unique()) <= {"assign", "reinject", "recall", "wait"}
 
 
+@pytest.mark.parametrize("protocol", ["mptcp", "mpquic", "cmt-sctp"])
+@pytest.mark.parametrize("loss", ["0%", "2%"])
+def test_a_duplicate_arrives_and_is_not_a_loss(protocol: str, loss: str) -> None:
+    paths = [plait.Path(rate="4Mbit", rtt=rtt, loss=loss, queue="100p") for rtt in ("20ms", "30ms")]
+    transport = plait.Transport(protocol=protocol, receive_buffer="60kB")
+    scenario = plait.Scenario(paths=paths, transport=transport, duration="5s")
+    packets = plait.run(scenario, "redundant", packets=True).packets
+    arrived, duplicate = packets["arrived_ns"].is_not_null(), packets["duplicate_ns"].is_not_null()
+    assert not (arrived & duplicate).any()
+    assert duplicate.mean() > 0.2
+    assert (packets["duplicate_ns"] > packets["sent_ns"]).filter(duplicate).all()
+    # What was sent early enough has arrived, unless a link lost it.
+    early = packets.filter(~arrived & ~duplicate & (pl.col("sent_ns") < 4e9))
+    assert early.is_empty() == (loss == "0%")
+
+
 @pytest.mark.parametrize("scheduler", [one["name"] for one in plait.schedulers()])
 def test_every_path_has_a_verdict_in_every_decision(scenario: plait.Scenario, scheduler: str) -> None:
     result = plait.run(scenario, scheduler, decisions=True)

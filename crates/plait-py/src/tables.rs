@@ -73,6 +73,7 @@ pub(crate) fn packets(frame: PacketFrame) -> PyResult<ArrowTable> {
         ("bytes", Arc::new(UInt32Array::from(frame.bytes))),
         ("sent_ns", Arc::new(Int64Array::from(frame.sent))),
         ("arrived_ns", moments(frame.arrived)),
+        ("duplicate_ns", moments(frame.duplicate)),
         ("delivered_ns", moments(frame.delivered)),
         ("blocked_ns", moments(blocked)),
         ("retransmission", Arc::new(BooleanArray::from(frame.retransmission))),

@@ -235,8 +235,10 @@ class Result:
         """One row per transmission: times in nanoseconds of sending, arrival and delivery.
 
         Recorded with ``packets=True``. retransmission: true if the segment had been sent before.
-        reinjection: true if, in addition, it is a copy of a segment in flight. `arrived_ns` is null
-        for lost packets and for copies of packets that had arrived.
+        reinjection: true if, in addition, it is a copy of a segment in flight. `arrived_ns` is the
+        first arrival of a segment's data; a packet whose data had all arrived before has
+        `duplicate_ns` instead. Both are null if the packet was lost or refused, or was on its way
+        at the end of the run.
         """
         return self._frame("packets", "packets=True")
 
