@@ -264,8 +264,8 @@ static void bottleneck_on_sent(struct bottleneck *bottleneck, u64 now, bool curr
 static u64 measure(struct bottleneck *bottleneck, u64 now, u32 acked, const struct plait_path *path)
 {
 	struct train *train = &bottleneck->train;
-	u64 sent, back;
-	bool queued;
+	u64 sent, back, each;
+	bool queued, smaller;
 
 	/* A retransmission fills a gap, and many segments are acknowledged at once. */
 	if (path->repairing)
@@ -287,12 +287,16 @@ static u64 measure(struct bottleneck *bottleneck, u64 now, u32 acked, const stru
 	if (train->sent >= SHORTEST && train->acked < train->sent && path->in_flight)
 		return 0;
 	train->begun = false;
+	if (train->acked < SHORTEST || train->moments < MOMENTS)
+		return 0;
 	sent = train->last_sent - train->first_sent;
 	back = now - train->first_acked;
-	queued = path->latest_rtt > least_round_trip(bottleneck, path) / 8 * 9;
-	if (train->acked < SHORTEST || train->moments < MOMENTS || !(back > sent / 8 * 9 || queued))
-		return 0;
-	return div_u64(max(back, sent), train->acked);
+	each = div_u64(max(back, sent), train->acked);
+	queued = back > sent / 8 * 9 ||
+		 path->latest_rtt > least_round_trip(bottleneck, path) / 8 * 9;
+	/* The sender may have spaced the train: its spacing is an upper bound. */
+	smaller = has_train(bottleneck) && each < minimum_get(&bottleneck->spacing);
+	return queued || smaller ? each : 0;
 }
 
 /* Evaluates the events since the last decision. */

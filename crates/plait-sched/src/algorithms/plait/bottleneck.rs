@@ -4,10 +4,16 @@
 //! # Spacing
 //! A train is a run of segments sent until the first one is acknowledged, 16 at most. It needs as
 //! long at the bottleneck as the longer one of two intervals: between the transmissions, and
-//! between the acknowledgements. The train counts only if the acknowledgements are further apart
-//! than the transmissions, or if a queue lengthens the round trip. Otherwise the sender was the
-//! bottleneck. A loss ends the train. The estimate is the smallest spacing
-//! of the last 5 to 10 s with trains.
+//! between the acknowledgements. A loss ends the train. The estimate is the smallest spacing of the
+//! last 5 to 10 s with trains.
+//!
+//! If the sender spaced the train, the bottleneck was idle in between. Then the spacing is too
+//! large, never too small. So a train that shows less than the estimate always counts. The first
+//! train, and one that shows more, count only with a sign of a queue: the acknowledgements are
+//! further apart than the transmissions, or the round trip is longer than without queues. The sign
+//! can mislead, because the queue may be that of the last segments alone. An estimate that is too
+//! large keeps segments away from the path, so the sender spaces all later trains. Only their
+//! smaller values correct it.
 //!
 //! # Backlog
 //! Each segment occupies the bottleneck for one spacing. Acknowledgements correct the time when
@@ -249,9 +255,13 @@ impl Bottleneck {
             return None;
         }
         self.train = None;
+        if train.acked < SHORTEST || train.moments < MOMENTS {
+            return None;
+        }
         let (sent, back) = (train.last_sent - train.first_sent, now - first_acked);
-        let queued = path.latest_rtt.as_nanos() > self.round_trip(path) / 8 * 9;
-        let counts = train.acked >= SHORTEST && train.moments >= MOMENTS && (back > sent / 8 * 9 || queued);
-        counts.then(|| back.max(sent) / u64::from(train.acked)).filter(|&spacing| spacing > 0)
+        let spacing = back.max(sent) / u64::from(train.acked);
+        let queued = back > sent / 8 * 9 || path.latest_rtt.as_nanos() > self.round_trip(path) / 8 * 9;
+        let smaller = self.spacing.get().is_some_and(|known| spacing < known);
+        Some(spacing).filter(|&spacing| spacing > 0 && (queued || smaller))
     }
 }
