@@ -239,7 +239,8 @@ import json, sys
 import plait
 for transport, workload in json.loads(sys.argv[1]):
     given = {} if workload is None else {"workload": plait.OwnWorkload(**workload)}
-    paths = [plait.Path(rate="10Mbit", rtt="20ms", loss="0.3%"), plait.Path(rate="3Mbit", rtt="60ms", queue="20p")]
+    links = [{"rate": "10Mbit", "rtt": "20ms", "loss": "0.3%"}, {"rate": "3Mbit", "rtt": "60ms", "queue": "20p"}]
+    paths = [plait.Path(**link) for link in links]
     try:
         plait.run(plait.Scenario(duration="5s", transport=plait.Transport(**transport), paths=paths, **given))
     except plait.RunError:

@@ -60,12 +60,12 @@ impl Library {
         Ok(made)
     }
 
-    /// The same for a congestion controller.
+    /// Returns a congestion controller of this library. Builds one instance at once.
     fn controller(&self, name: &str, parameters: String) -> PyResult<ForeignController> {
         ForeignController::new(found(self.0.controllers(), name, ControllerClass::name)?, parameters)
     }
 
-    /// The same for a workload.
+    /// Returns a workload of this library. Builds one instance at once.
     fn workload(&self, name: &str, parameters: String) -> PyResult<ForeignWorkload> {
         ForeignWorkload::new(found(self.0.workloads(), name, WorkloadClass::name)?, parameters)
     }

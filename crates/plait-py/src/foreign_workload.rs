@@ -83,7 +83,7 @@ fn shown(step: &CStep) -> String {
     }
 }
 
-/// Converts a step of a call at `now`. The error says what is wrong with it.
+/// Converts a step of a call at `now`. The error names the wrong field and the expected values.
 fn step(step: &CStep, now: Option<Time>) -> Result<OwnStep, String> {
     let CStep { kind, at, bytes, request, deadline, stream, priority, .. } = *step;
     match kind {

@@ -1,5 +1,6 @@
 //! Makes runs: on several threads, or on the calling thread if they call Python.
 
+use crate::bad_input;
 use crate::captured::{self, Captures, Encapsulation, Failure};
 use crate::controller::{self, Factories};
 use crate::foreign::Foreign;
@@ -9,7 +10,6 @@ use crate::scenario::Parsed;
 use crate::scheduler::{PythonScheduler, Raised, is_raised, take};
 use crate::watch::Watched;
 use crate::workload;
-use crate::bad_input;
 use plait_sched::{Duration, Scheduler, Time};
 use plait_sched_ffi::Fault;
 use plait_sim::recorder::RecordOptions;

@@ -131,7 +131,11 @@ impl Pool {
         ticket, scenario_json, *, origin, base, scheduler = None, foreign = None,
         controllers = Vec::new(), workload = None, seed = None,
     ))]
-    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+    #[expect(
+        clippy::too_many_arguments,
+        clippy::needless_pass_by_value,
+        reason = "keywords of Python, which arrive owned"
+    )]
     fn submit(
         &self,
         ticket: u64,

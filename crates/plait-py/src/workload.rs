@@ -192,7 +192,7 @@ pub(crate) struct Delivery {
     written: f64,
 }
 
-/// What a workload has written, to check its next steps.
+/// The messages of a workload so far, to check its next steps.
 #[derive(Debug, Default)]
 pub(crate) struct Totals {
     ended: bool,
@@ -204,7 +204,7 @@ impl Totals {
     /// Adds a step at a time, which is `None` before the run.
     ///
     /// # Errors
-    /// What the workload may do instead.
+    /// The expected step.
     pub(crate) fn add(&mut self, step: &OwnStep, now: Option<Time>) -> Result<(), &'static str> {
         match step {
             OwnStep::End => self.ended = true,

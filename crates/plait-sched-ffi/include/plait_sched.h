@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
  * Packet schedulers for multipath transports: which path carries the next segments of a stream.
+ * Also congestion controllers and workloads of one's own, for Plait's simulator.
  * Written by cbindgen from the crate plait-sched-ffi; its README is the introduction.
  */
 

@@ -289,7 +289,7 @@ impl Controller {
         }
     }
 
-    /// What is wrong with the window after a call, if anything.
+    /// The message about a wrong window after a call, if it is wrong.
     fn wrong(&self, function: &str) -> Option<String> {
         let window = self.window.window;
         let is_wrong = window == 0 || window > MOST_BYTES;

@@ -85,7 +85,7 @@ impl Library {
 ///
 /// # Safety
 /// The symbol, if it exists, is a function that returns the classes by index, and null after the
-/// last. `read` accepts what it returns.
+/// last. `read` accepts these classes.
 unsafe fn classes<T>(
     handle: &Handle,
     symbol: &CStr,

@@ -167,7 +167,7 @@ struct Collector {
     /// The part that C sees.
     steps: CSteps,
     added: Vec<CStep>,
-    /// What is wrong with a step.
+    /// The message about a wrong step.
     wrong: Option<String>,
 }
 

@@ -49,10 +49,10 @@ def make(
     Raises:
         ScenarioError: the library has no such class, or the class refuses the parameters.
     """
-    makers: dict[Role, Callable[[str, str], Made]] = {
-        SCHEDULER: library.scheduler,
-        CONTROLLER: library.controller,
-        WORKLOAD: library.workload,
+    makers: dict[str, Callable[[str, str], Made]] = {
+        SCHEDULER.name: library.scheduler,
+        CONTROLLER.name: library.controller,
+        WORKLOAD.name: library.workload,
     }
     names = [one for one, _ in library.classes[role.name]]
     if not names:
@@ -64,7 +64,7 @@ def make(
             message = f"{origin}: expected {file}:CLASS with one of: {', '.join(names)}"
         raise _core.ScenarioError(message)
     try:
-        return makers[role](name, ":".join(f"{key}={text}" for key, text in given))
+        return makers[role.name](name, ":".join(f"{key}={text}" for key, text in given))
     except _core.ScenarioError as error:
         message = f"{origin}: {str(error).removeprefix(f'{role.name} {name}: ')}"
         raise _core.ScenarioError(message) from error

@@ -1,8 +1,8 @@
 //! A workload of the caller's own, such as a class in Python.
 //!
-//! The scenario names a class, `FILE.py:CLASS` or `LIBRARY.so:CLASS`, as the kind of its workload. The other keys of the
-//! table are the parameters of the class. The caller reads the class and binds its [`Behaviour`] to
-//! the scenario; without that, a run is refused.
+//! The scenario names a class, `FILE.py:CLASS` or `LIBRARY.so:CLASS`, as the kind of its workload. The
+//! other keys of the table are the parameters of the class. The caller reads the class and binds its
+//! [`Behaviour`] to the scenario; without that, a run is refused.
 
 use super::{
     Application, ApplicationEvent, ApplicationInput, BlockOrder, ConnectionEnd, ConnectionWriter,
