@@ -239,10 +239,11 @@ import json, sys
 import plait
 for transport, workload in json.loads(sys.argv[1]):
     given = {} if workload is None else {"workload": plait.OwnWorkload(**workload)}
-    links = [{"rate": "10Mbit", "rtt": "20ms", "loss": "0.3%"}, {"rate": "3Mbit", "rtt": "60ms", "queue": "20p"}]
-    paths = [plait.Path(**link) for link in links]
+    fast = plait.Path(rate="10Mbit", rtt="20ms", loss="0.3%")
+    slow = plait.Path(rate="3Mbit", rtt="60ms", queue="20p")
+    links = {"duration": "5s", "paths": [fast, slow]}
     try:
-        plait.run(plait.Scenario(duration="5s", transport=plait.Transport(**transport), paths=paths, **given))
+        plait.run(plait.Scenario(transport=plait.Transport(**transport), **links, **given))
     except plait.RunError:
         pass
 """
