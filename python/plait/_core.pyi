@@ -621,13 +621,13 @@ class CongestionController:
 
 @final
 class Library:
-    """A shared library of schedulers with the C interface of plait-sched-ffi.
+    """A shared library of the user's classes with the C interface of plait-sched-ffi.
 
     It stays loaded until the process ends.
     """
 
-    classes: list[tuple[str, str]]
-    """Names and summaries of the schedulers."""
+    classes: dict[str, list[tuple[str, str]]]
+    """Names and summaries of each role's classes: of ``scheduler``, ``controller``, ``workload``."""
     source: str | None
     """The source text of the library, if the library provides it."""
     def __new__(cls, path: str | PathLike[str]) -> Library:
@@ -643,9 +643,23 @@ class Library:
         Raises ScenarioError: the scheduler cannot be made.
         """
 
+    def controller(self, name: str, parameters: str) -> ForeignController:
+        """Return the congestion controller of this name; see `scheduler`."""
+
+    def workload(self, name: str, parameters: str) -> ForeignWorkload:
+        """Return the workload of this name; see `scheduler`."""
+
 @final
 class Foreign:
     """A scheduler of a shared library, with its parameters; every run makes its own instance."""
+
+@final
+class ForeignController:
+    """A congestion controller of a shared library; every path of a run makes its own instance."""
+
+@final
+class ForeignWorkload:
+    """A workload of a shared library, with its parameters; every run makes its own instance."""
 
 @final
 class Job:
@@ -661,8 +675,8 @@ class Job:
         scheduler: str | None = None,
         python_scheduler: object | None = None,
         foreign: Foreign | None = None,
-        python_workload: object | None = None,
-        controllers: Mapping[str, Callable[[], CongestionController]] | None = None,
+        workload: Workload | ForeignWorkload | None = None,
+        controllers: Mapping[str, Callable[[], CongestionController] | ForeignController] | None = None,
         seed: int | None = None,
         packets: bool = False,
         series_ns: int | None = None,
@@ -748,9 +762,15 @@ class Pool:
         base: str | PathLike[str],
         scheduler: str | None = None,
         foreign: Foreign | None = None,
+        controllers: Sequence[ForeignController] = (),
+        workload: ForeignWorkload | None = None,
         seed: int | None = None,
     ) -> None:
-        """Submit a run. Messages name `origin`; paths of traces are relative to `base`."""
+        """Submit a run.
+
+        Messages name `origin`; paths of traces are relative to `base`. `controllers` are those of
+        the scenario's own congestion controllers, in its order.
+        """
 
     def take(self, seconds: float) -> tuple[int, str | None, str | None] | None:
         """Return the next finished run: ticket, values (as of `pick`) or None, message or None.

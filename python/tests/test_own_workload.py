@@ -176,7 +176,7 @@ class Broken(plait.Workload):
         ),
         (
             "return [plait.End(), plait.Write(1)]",
-            "own: Broken.on_delivered returned Write(1): expected no message after plait.End",
+            "own: Broken.on_delivered returned Write(1): expected no message after the end",
         ),
         (
             "return plait.Wait(until=now)",

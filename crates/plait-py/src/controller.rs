@@ -2,8 +2,10 @@
 
 use crate::RunError;
 use crate::controller_facts::{Acknowledgement, CongestionEvent};
+use crate::foreign_controller::ForeignController;
 use crate::scheduler::{Raised, described, is_raised, keep};
 use plait_sched::Time;
+use plait_sched_ffi::Fault;
 use plait_transport::congestion::{self, Acknowledged, CongestionConfig, Factory, Own, RateSample, Share};
 use pyo3::exceptions::{PyException, PyNotImplementedError};
 use pyo3::prelude::*;
@@ -39,7 +41,8 @@ impl CongestionController {
     fn on_event(&self, _event: &Bound<'_, PyAny>) {}
 }
 
-/// Functions that build the controllers of a run, by their names in the scenario.
+/// The controllers of a run by their names in the scenario: functions that build one, or those of a
+/// shared library.
 pub(crate) type Factories = BTreeMap<String, Py<PyAny>>;
 
 /// Builds controllers by a function of Python.
@@ -49,9 +52,18 @@ struct PythonFactory {
     raised: Raised,
 }
 
-/// Returns the factory of `make`, whose controllers report exceptions to `raised`.
-pub(crate) fn factory(make: Py<PyAny>, raised: Raised) -> Own {
-    Own(Arc::new(PythonFactory { make, raised }))
+/// Whether a factory calls Python; those of shared libraries do not.
+pub(crate) fn calls_python(make: &Bound<'_, PyAny>) -> bool {
+    !make.is_instance_of::<ForeignController>()
+}
+
+/// Returns the factory of `make`, which may be a library's. Its controllers report exceptions to
+/// `raised`, and those of a library their failures to `fault`.
+pub(crate) fn factory(make: &Bound<'_, PyAny>, raised: Raised, fault: Fault) -> Own {
+    match make.cast::<ForeignController>() {
+        Ok(foreign) => foreign.get().factory(fault),
+        Err(_) => Own(Arc::new(PythonFactory { make: make.clone().unbind(), raised })),
+    }
 }
 
 impl Factory for PythonFactory {

@@ -11,9 +11,12 @@ mod decisions;
 mod describe;
 mod facts;
 mod foreign;
+mod foreign_controller;
+mod foreign_workload;
 mod jobs;
 #[cfg(target_os = "linux")]
 mod link;
+mod observed;
 mod oracle;
 mod pool;
 mod recordings;
@@ -73,6 +76,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     workload::register(module)?;
     tables::register(module)?;
     jobs::register(module)?;
+    observed::register(module)?;
     oracle::register(module)?;
     pool::register(module)?;
     foreign::register(module)?;

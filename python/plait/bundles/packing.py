@@ -144,7 +144,7 @@ def _of_results(folder: Path, found: _Files) -> dict[str, Any]:
             raise ScenarioError(message)
         if result.own_scheduler is not None:
             found.scheduler(result.scheduler, str(result.own_scheduler["sha256"]), _own_files(result))
-        if (own := result.own_workload) is not None:
+        if (own := result.own_workload) is not None and str(own["file"]).endswith(PYTHON):
             found.given = [*found.given, (Path(own["file"]), str(own["source"]).encode())]
         traces |= dict.fromkeys(named_files(json.loads(result.scenario_json)))
     files = [Path(name).name for name in traces]

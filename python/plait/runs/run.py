@@ -17,7 +17,7 @@ from plait.results.captures import Folder, capture_places
 from plait.results.result import Comparison, Result
 from plait.runs.watchdog import Watchdog
 from plait.scenarios.class_state import ClassState
-from plait.scenarios.controller import controllers_of
+from plait.scenarios.controller import controllers_of, python_code
 from plait.scenarios.own_workload import own_workload
 from plait.scenarios.repetition import network_of, perturbed
 from plait.scenarios.scenario import AnyScenario, parsed_scenario
@@ -164,7 +164,7 @@ def _order(
         scheduler=choice.built_in,
         python_scheduler=choice.python,
         foreign=choice.foreign,
-        python_workload=writer,
+        workload=writer,
         controllers=controllers,
         seed=task.seed,
         packets=task.packets,
@@ -174,8 +174,7 @@ def _order(
     )
     order = Order(job=job, series_ns=series_ns, decisions=task.decisions)
     record = None if workload is None else workload.document()
-    written = [choice.python, writer, *(maker.kind for maker in controllers.values())]
-    return order, choice.document, record, [one for one in written if one is not None]
+    return order, choice.document, record, python_code(choice.python, writer, controllers)
 
 
 def _scenario(task: Task, known: Known) -> _core.Scenario:

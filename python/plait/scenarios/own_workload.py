@@ -1,4 +1,4 @@
-"""Workloads of the user: a scenario names a class, ``FILE.py:CLASS``, as the kind of its workload."""
+"""Workloads of the user: a scenario names a class, ``FILE:CLASS``, as the kind of its workload."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def own_workload(document: str, folder: Path = Path()) -> Own | None:
 
 
 def workload_table(text: str, folder: Path = Path()) -> dict[str, Any]:
-    """Return the ``[workload]`` table of the class ``FILE.py:CLASS:parameter=value``.
+    """Return the ``[workload]`` table of the class ``FILE:CLASS:parameter=value``.
 
     Raises:
         ScenarioError: the text has another form, or the file cannot be read.
