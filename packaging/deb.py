@@ -3,7 +3,7 @@
 ``python packaging/deb.py PROGRAM FOLDER``: writes ``FOLDER/plait-quic_VERSION_ARCHITECTURE.deb`` and
 prints its name. Needs dpkg-deb and cargo. The package has the program, its manual page, systemd's
 units, examples of their option files, the release notes, and the licences of all that is linked
-into the program. It starts no service.
+into the program. It starts no service; its removal stops and disables them.
 """
 
 from __future__ import annotations
@@ -82,6 +82,8 @@ def main(program: Path, folder: Path) -> None:
         control = tree / "DEBIAN/control"
         control.parent.mkdir(mode=0o755)
         control.write_text(CONTROL.format(version=version, architecture=architecture))
+        for script in (ROOT / "packaging/debian").iterdir():
+            put(script, control.with_name(script.name), 0o755)
         subprocess.run(
             ["dpkg-deb", "--root-owner-group", "--build", str(tree), str(package)],
             check=True,

@@ -167,7 +167,7 @@ def package(request: pytest.FixtureRequest, quic: Path, tmp_path: Path) -> dict[
     }[request.param]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     (file,) = tmp_path.glob("*.deb")
-    subprocess.run(["dpkg-deb", "-x", file, tmp_path / "unpacked"], check=True)
+    subprocess.run(["dpkg-deb", "-R", file, tmp_path / "unpacked"], check=True)
     found = {}
     for one in sorted((tmp_path / "unpacked").rglob("*")):
         if one.is_file():
@@ -187,6 +187,10 @@ def test_the_package_of_plait_quic_is_complete(package: dict[str, str]) -> None:
         assert f"{unit.removeprefix('plait-')}.toml" in options
         assert "/usr/local" not in text
         assert "docs/" not in text
+        for script in ("postinst", "prerm"):
+            assert f" {unit}.service" in package[f"DEBIAN/{script}"]
+        state = re.findall(r"^StateDirectory=(.*)$", text, re.MULTILINE)
+        assert all(f" {name}" in package["DEBIAN/postrm"] for name in state)
     page = package["usr/share/man/man1/plait-quic.1.gz"].replace("\\-", "-")
     assert {name for name in options if f"/etc/plait/{name}" in page} == options
     assert "Apache-2.0" in package["usr/share/doc/plait-quic/copyright"]
@@ -197,7 +201,7 @@ def test_the_package_of_plait_quic_is_complete(package: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("package", ["plait-mptcp"], indirect=True)
 def test_the_package_of_plait_mptcp_has_its_page(package: dict[str, str]) -> None:
-    names = {name for name in package if not name.startswith("usr/src/")}
+    names = {name for name in package if not name.startswith(("DEBIAN/", "usr/src/"))}
     assert names == {
         "etc/plait-mptcp.conf",
         "usr/lib/systemd/system/plait-mptcp.service",
