@@ -2,8 +2,8 @@
 
 ``python packaging/deb.py PROGRAM FOLDER``: writes ``FOLDER/plait-quic_VERSION_ARCHITECTURE.deb`` and
 prints its name. Needs dpkg-deb and cargo. The package has the program, its manual page, systemd's
-units, examples of their option files, the release notes, and the licences of all that is linked
-into the program. It starts no service; its removal stops and disables them.
+units, examples of their option files, the release notes, and the licences of all linked code. It
+starts no service; its removal stops and disables them.
 """
 
 from __future__ import annotations

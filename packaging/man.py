@@ -1,4 +1,4 @@
-"""Writes the manual page of a program: a frame written by hand, with what the program's ``--help`` says.
+"""Writes the manual page of a program: a frame written by hand, and the program's ``--help``.
 
 ``python packaging/man.py FRAME PROGRAM VERSION``: prints the page. ``FRAME`` is a page (roff) with
 the lines ``@USAGE@``, ``@COMMANDS@`` and ``@OPTIONS@``. The program may be of clap or of argparse.
@@ -20,7 +20,7 @@ ITEM = re.compile(r" {2,8}(\S.*?)(?: {2,}(\S.*))?")
 
 @dataclass
 class Help:
-    """What ``--help`` says: usage, and by title the items with their texts."""
+    """The content of ``--help``: usage, and by title the items with their texts."""
 
     usage: str = ""
     items: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
@@ -78,13 +78,13 @@ def listed(items: list[tuple[str, str]]) -> Iterator[str]:
 
 
 def bold(text: str) -> str:
-    """Returns usage or an option: what is typed in bold, placeholders (<FILE>, FILE) in italics."""
+    """Returns usage or an option with its words in bold, and placeholders such as <FILE> in italics."""
     text = re.sub(r"<([^>]*)>", r"\\fI\1\\fR", escaped(text))
     return re.sub(r"(?<!\S)(\[*)((?:\\-|[a-z])[a-z\\-]*)", r"\1\\fB\2\\fR", text)
 
 
 def sentence(text: str) -> str:
-    """Returns a help text as a sentence, with what stands in backquotes in bold."""
+    """Returns a help text as a sentence, with words in backquotes in bold."""
     if not text:
         return "\\&"
     ended = text if text[-1] in ".…" else f"{text}."

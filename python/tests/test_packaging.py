@@ -122,7 +122,7 @@ def quic(tmp_path: Path) -> Path:
 
 
 def sections(page: str, level: str) -> dict[str, str]:
-    """Returns the sections of a page as text, without what only a formatter reads."""
+    """Returns the sections of a page as text, without the escapes of roff."""
     parts = re.split(rf"^\.{level} (.*)$", page, flags=re.MULTILINE)
     plain = (re.sub(r"\\f[BIR]|\\&", "", one).replace("\\-", "-").replace("\\e", "\\") for one in parts[1:])
     return dict(zip(*[plain] * 2, strict=True))
