@@ -16,8 +16,8 @@ from rich.console import Console
 import plait
 from plait.cli.explain import _print
 from plait.results import qlog
+from plait.results.reasons import named
 from plait.results.recorded import read_result
-from plait.results.result import named
 from plait.runs.decisions import Question, look_up
 
 BACKUP = """

@@ -21,8 +21,8 @@ from plait.cli.options import (
 )
 from plait.cli.output import documents, print_json, print_repeated, print_tables, say
 from plait.engines.names import EngineName
-from plait.scenarios.own_workload import workload_table
-from plait.scenarios.scenario import Scenario, load
+from plait.scenarios.own_workload import load_with
+from plait.scenarios.scenario import Scenario
 from plait.scenarios.scheduler import Choice, distinct, label_all, parse_choice, parse_list
 from plait.scenarios.units import duration_ns
 from plait.support.files import make_folder
@@ -198,8 +198,7 @@ class RunOptions:
 
     def load(self, file: Path, only: Sequence[str] = ()) -> Scenario:
         """Read a scenario file, with the workload of the options and of its paths only some."""
-        changes = {} if self.workload is None else {"workload": workload_table(self.workload)}
-        return load(file, changes, only)
+        return load_with(self.workload, file, only)
 
     def make(
         self,

@@ -14,7 +14,8 @@ from typing import IO, Any
 import polars as pl
 
 from plait._core import ScenarioError
-from plait.results.result import ENDLESS, Result, named, verdicts
+from plait.results.reasons import named, verdicts
+from plait.results.result import ENDLESS, Result
 from plait.support.files import OutputError, whole_file
 
 SUFFIXES = (".sqlog", ".qlog")

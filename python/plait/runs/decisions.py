@@ -12,7 +12,8 @@ import polars as pl
 
 from plait import _core
 from plait._core import ScenarioError
-from plait.results.result import ENDLESS, Result, named, verdicts
+from plait.results.reasons import named, verdicts
+from plait.results.result import ENDLESS, Result
 from plait.runs.run import Task, run_tasks
 from plait.scenarios.scenario import Scenario, parsed_scenario
 from plait.scenarios.scheduler import Choice

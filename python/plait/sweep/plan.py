@@ -37,7 +37,7 @@ from plait import _core
 from plait._core import ScenarioError
 from plait.scenarios.changes import change
 from plait.scenarios.controller import own_controllers
-from plait.scenarios.files import CLASS_KEYS, FILE_KEYS, file_named, named_files
+from plait.scenarios.files import CLASS_KEYS, FILE_KEYS, named_files
 from plait.scenarios.own import Own, may_name_class
 from plait.scenarios.own_workload import own_workload
 from plait.scenarios.parameters import plain_value
@@ -210,7 +210,9 @@ class Plan:
             name: _kind([step[name] for steps in self.steps for step in steps if name in step])
             for name in self.variables
         }
-        queues = list(dict.fromkeys(queue for point in self._disciplines() for queue in self._queues(point)))
+        disciplines = [key for key, value in self.set.items() if "discipline" in f"{key} {value}"]
+        queues = [queue for point in self._distinct(disciplines) for queue in self._queues(point)]
+        queues = list(dict.fromkeys(queues))
         own = [one.name for one in self.metrics]
         return Columns(kinds, paths=paths, flows=flows, queues=queues, own=own, place=self.origin)
 
@@ -230,7 +232,7 @@ class Plan:
             "metric": [one.document() for one in self.metrics],
             "seeds": len(self.seeds) if isinstance(self.seeds, range) else list(self.seeds),
             "perturbed": BOUNDS if self.perturb else None,
-            "traces": {name: _sha256((self.base / name).read_bytes()) for name in sorted(self._traces())},
+            "traces": {name: _sha256((self.base / name).read_bytes()) for name in sorted(self._files())},
             # Designs come from libraries, whose versions may differ in them.
             "points": _sha256(json.dumps(self.steps)),
         }
@@ -249,13 +251,9 @@ class Plan:
                 if "discipline" in one.get(direction, {}):
                     yield one["name"], direction
 
-    def _disciplines(self) -> Iterable[int]:
-        """Return a point for each way in which the plan sets queueing disciplines.
-
-        The columns of these points are those of all points.
-        """
-        setting = {key: value for key, value in self.set.items() if "discipline" in f"{key} {value}"}
-        names = used(setting, self.values(0))
+    def _distinct(self, keys: Iterable[str]) -> Iterable[int]:
+        """Return a point for each different setting of these keys of `set`."""
+        names = used({key: self.set[key] for key in keys}, self.values(0))
         points: dict[tuple[Any, ...], int] = {}
         for point in range(self.points) if names else (0,):
             values = self.values(point)
@@ -314,15 +312,15 @@ class Plan:
                 message = f"{self.where(point)}: {error}"
                 raise ScenarioError(message) from error
 
-    def _traces(self) -> set[str]:
+    def _files(self) -> set[str]:
         """Return the files that the scenarios name."""
-        filled = (
-            file_named(key.split(".")[-1], fill(template, self.values(point)))
-            for key, template in self.set.items()
-            if key.split(".")[-1] in (*FILE_KEYS, *CLASS_KEYS)
-            for point in range(self.points)
-        )
-        return {name for name in filled if name is not None} | set(named_files(self.table))
+        naming = [
+            key
+            for key, value in self.set.items()
+            if key.split(".")[-1] in (*FILE_KEYS, *CLASS_KEYS) or isinstance(value, (dict, list))
+        ]
+        scenarios = (json.loads(self.scenario(point)) for point in self._distinct(naming))
+        return {name for scenario in scenarios for name in named_files(scenario)}
 
 
 def _check_keys(table: Mapping[str, Any], origin: str) -> None:
