@@ -182,7 +182,8 @@ def places(advice: Findings) -> list[Statement]:
             continue
         if is_better(more.adds, traffic, more.choice.width):
             row, base = more.best_new, before.choice.best
-            text = f"{PLACES[more.place]}, {row.label} would add: {gain(more.adds, traffic)} against {base.label}"
+            added = f"{gain(more.adds, traffic)} against {base.label}"
+            text = f"{PLACES[more.place]}, the scheduler {row.label} would add: {added}"
             said.append(Statement("place-adds", f"{text}{_slower(traffic, row, base)}."))
     lags = len(choice.lags)
     if lags:

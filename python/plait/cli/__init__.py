@@ -64,7 +64,7 @@ COMMANDS = {
     "recv": Place("transfers:recv", "Receive files into a folder from senders that have the secret."),
     "proxy": Place(
         "transfers:proxy",
-        "Carry TCP connections and UDP datagrams over several paths to the other end (--serve).",
+        "Carry TCP connections and UDP datagrams over several paths to the far end (--serve).",
     ),
     "link": Place(
         "link:link", "Run a command on the links of SCENARIO: an interface per path, without root."
