@@ -83,6 +83,7 @@ class Analysis:
             "perturbed": self.dataset.perturbed,
             "identical_points": len(self.dataset.identical.points),
             "note": self.dataset.identical.note,
+            "averaged_over": self.dataset.averaged,
             "failures": self.failures,
             "reasons": self.reasons,
             "metrics": [
@@ -135,10 +136,9 @@ def analyze(
         raise ScenarioError(message)
     check_variables(by or (), dataset.variables)
     directions = {name: _higher_is_better(name, dataset) for name in names}
-    frame = dataset.columns("point", "seed", "scheduler", "error", *dataset.variables, *names)
-    failures = {name: count for name in known if (count := frame.filter(scheduler=name)["error"].count())}
+    frame = dataset.pairs(*dataset.variables, *names)
+    failures = dataset.failed
     reasons = dataset.reasons if failures else {}
-    frame = dataset.identical.once(frame)
     splits = [[name] for name in dataset.variables] if by is None else [list(by)] if by else []
     analyses = []
     for name, higher in directions.items():
@@ -210,7 +210,12 @@ def _part(part: Part, way: int) -> dict[str, Any]:
         "ahead": part.ahead,
         "too_few": part.few,
         "comparisons": [
-            {**asdict(one), "better_by": asdict(gain.difference), "better_by_percent": _percent(gain)}
+            {
+                **asdict(one),
+                "beyond_chance": one.beyond_chance,
+                "better_by": asdict(gain.difference),
+                "better_by_percent": _percent(gain),
+            }
             for one, gain in ((one, one.turned(way)) for one in part.comparisons)
         ],
     }

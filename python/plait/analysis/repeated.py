@@ -32,6 +32,7 @@ from plait.scenarios.scheduler import Choice, check_several, choice_of, distinct
 from plait.statistics.estimate import CONFIDENCE, Estimate, mean
 from plait.support.progress import Progress
 from plait.support.tables import NONE
+from plait.sweep.dataset import SCENARIO
 
 FEW = 3
 """Seeds below which intervals are not reliable."""
@@ -129,6 +130,7 @@ class Repeated(Sequence[Comparison]):
         frame = pl.DataFrame(
             {
                 "point": [0 for one in values for _ in one],
+                SCENARIO: [0 for one in values for _ in one],
                 "seed": [seed for one in values for seed in range(len(one))],
                 "scheduler": [name for name, one in zip(self.schedulers, values, strict=True) for _ in one],
                 name: [value for one in values for value in one],

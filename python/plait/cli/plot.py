@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from plait.cli.options import excludes, needs
+from plait.cli.options import WHERE, conditions, excludes, needs
 from plait.cli.output import say
 from plait.support.machine import command_line
 from plait.support.widths import WIDTHS
@@ -55,6 +56,7 @@ NEEDED = {"curves": ("x",), "heatmap": ("x", "y"), "animation": ("window",)}
     help="A file that ends in .pdf, .svg or .png; PDF and SVG have real fonts (Type 42). Animations: .svg, .gif or "
     ".mp4, which needs ffmpeg.",
 )
+@WHERE
 @click.option("--schedulers", metavar="NAME,…", help="Only these, in this order; default: all.")
 @click.option(
     "--baseline",
@@ -133,7 +135,7 @@ def plot(folder: Path, kind: str, output: Path, caption: bool, **options: Any) -
 
 def _common(kind: str) -> tuple[str, ...]:
     """Return the options of every kind; an animation has no metric and one width."""
-    return ("schedulers", "width") if kind == "animation" else ("metric", "schedulers", "width")
+    return ("schedulers", "width") if kind == "animation" else ("metric", "schedulers", "where", "width")
 
 
 def _animate(folder: Path, output: Path, schedulers: list[str], window: str, seconds: float) -> None:
@@ -169,6 +171,7 @@ def _drawn(
     y: str | None,
     metric: str,
     schedulers: list[str],
+    where: Sequence[str],
     baseline: str | None,
     percent: bool,
     packets: bool,
@@ -181,13 +184,14 @@ def _drawn(
     from plait.sweep import dataset_of
 
     style: dict[str, Any] = {"width": width, "note": note}
+    excludes("--packets", packets, x=x, where=where)
+    if packets:
+        draw = plots.cumulative if kind == "cdf" else plots.boxes
+        return draw(plots.spread_of_packets(read_results(folder), metric, schedulers), log=log, **style)
+    dataset, over = dataset_of(folder).where(conditions(where)), x or ""
     if kind in ("cdf", "box") and x is None:
         draw = plots.cumulative if kind == "cdf" else plots.boxes
-        if packets:
-            return draw(plots.spread_of_packets(read_results(folder), metric, schedulers), log=log, **style)
-        return draw(plots.spread_of(dataset_of(folder), metric, schedulers), log=log, **style)
-    excludes("--packets", packets, x=x)
-    dataset, over = dataset_of(folder), x or ""
+        return draw(plots.spread_of(dataset, metric, schedulers), log=log, **style)
     style["schedulers"] = schedulers
     if kind == "heatmap":
         return plots.heat_map(dataset, over, y or "", metric, baseline=baseline, **style)

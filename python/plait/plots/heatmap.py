@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from plait.analysis.regions import Range, ranges, regions
+from plait.analysis.regions import Range, cut, regions
 from plait.plots.style import SINGLE, SMALL, compact, inches
 from plait.plots.subject import Subject
 from plait.plots.sweep import paper_panels
@@ -34,8 +34,9 @@ def heat_map(
     """Draw a metric over two variables, a map per scheduler.
 
     With a baseline, the maps show how much better than the baseline a scheduler is, in percent of
-    the baseline's mean; cells are hatched where the interval of 95 % contains zero. A cell is a
-    value of each variable, or a slice with equally many points.
+    the baseline's mean. Cells are hatched where the interval of 95 % of the difference contains
+    zero, or only other cells have one. A cell is a value of each variable, or a slice with equally
+    many points.
 
     Args:
         dataset: from `plait.sweep.read`.
@@ -77,7 +78,9 @@ def heat_map(
     bar.set_label(heading, fontsize=SMALL)
     bar.outline.set_linewidth(0.4)
     bar.ax.tick_params(labelsize=SMALL - 0.5, length=2)
-    hatched = "" if baseline is None else "; hatched: the interval of 95 % contains zero"
+    hatched = (
+        "" if baseline is None else "; hatched: no interval of 95 % that excludes zero" * bool(unsure.any())
+    )
     subject.caption(figure, f"means{hatched}", note)
     return figure
 
@@ -87,14 +90,13 @@ def _cells(
 ) -> tuple[list[Range], list[Range], Any, Any]:
     """Return the ranges of both variables, and by scheduler, y and x the values and the doubts.
 
-    In doubt is a gain whose interval contains zero.
+    In doubt is a gain whose interval contains zero, or that has none; nothing is if none has one.
     """
     frame = subject.rows(*dict.fromkeys((x, y)))
     _ = subject.whole
-    points = frame.unique("point")
-    across, up = ranges(points[x], 2), ranges(points[y], 2)
+    across, up = cut(frame, x, 2), cut(frame, y, 2)
     shape = (len(names), len(up), len(across))
-    values, unsure = np.full(shape, np.nan), np.zeros(shape, dtype=np.bool_)
+    values, unsure, known = np.full(shape, np.nan), np.zeros(shape, dtype=np.bool_), False
     for (column, row), rows in regions(frame, [x, y]):
         place = up.index(row), across.index(column)
         found = subject.units(rows)
@@ -107,9 +109,9 @@ def _cells(
         for index, gain in enumerate(subject.gains(found)):
             if gain.change is not None:
                 values[(index, *place)] = gain.change.value
-                held = gain.change.interval
-                unsure[(index, *place)] = held is not None and held[0] <= 0 <= held[1]
-    return across, up, values, unsure
+                unsure[(index, *place)] = not gain.beyond_chance
+                known |= gain.difference.interval is not None
+    return across, up, values, unsure & known
 
 
 def _hatch(axes: Axes, unsure: Any) -> None:

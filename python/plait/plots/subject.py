@@ -74,8 +74,7 @@ class Subject:
             message = f"{self.dataset.folder}: results, without variables; expected the dataset of a sweep"
             raise ScenarioError(message)
         check_variables(variables, self.dataset.variables)
-        frame = self.dataset.columns("point", "seed", "scheduler", "error", *variables, self.metric)
-        return self.dataset.identical.once(frame)
+        return self.dataset.pairs(*variables, self.metric)
 
     def units(self, rows: pl.DataFrame) -> Units:
         """Return the values of each scheduler: a row per point, or per seed of a single point."""
