@@ -237,7 +237,7 @@ def test_few_points_are_said_to_be_few(tmp_path: Path, command: Command, dataset
         (["--metric", "seed"], "metric 'seed': neither more nor less of it is better"),
         (["--metric", "block_delay_ms.mean"], "no scenario in which every scheduler has a value"),
         (["--metric", "paths.none.throughput_bps"], "column 'paths.none.throughput_bps': unknown"),
-        (["--baseline", "daps"], "baseline 'daps': unknown; expected one of: lowest-rtt, round-robin"),
+        (["--baseline", "daps"], "scheduler 'daps': unknown; expected one of: lowest-rtt, round-robin"),
         (["--by", "rt"], "variable 'rt': unknown (did you mean rtt?); expected one of: rtt"),
         (["--tie", "x"], "--tie 'x': expected a share"),
         (["--tie", "200%"], "tie: expected a share from 0 to 1"),

@@ -192,7 +192,7 @@ def test_runs_are_equal_where_nothing_that_they_use_differs(
         [{"x": 1.1}, {"x": 1.2}, {"x": 3.0}],
         [{"y": 5}, {"y": 6}],
     ]
-    distinct = Distinct(steps, setting, [label])
+    distinct = Distinct(steps, setting, {label: label})
     points = np.arange(6)
     assert distinct.scenarios(points).tolist() == scenarios
     assert distinct.runs(label, points).tolist() == runs

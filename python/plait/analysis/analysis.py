@@ -124,10 +124,7 @@ def analyze(
     """
     known = dataset.schedulers
     names = tuple(meant(name, dataset.names) or name for name in metrics) or METRICS
-    base = known[0] if baseline is None else baseline
-    if base not in known:
-        message = f"baseline {base!r}: unknown{expected(base, known)}"
-        raise ScenarioError(message)
+    base = known[0] if baseline is None else dataset.scheduler(baseline)
     if len(known) < 2:
         message = f"{dataset.folder}: only {known[0]}: nothing to compare; expected at least two schedulers"
         raise ScenarioError(message)

@@ -11,7 +11,7 @@ import click
 from rich.text import Text
 
 from plait._core import ScenarioError
-from plait.cli.options import JSON, LATEX, WHERE, conditions, excludes
+from plait.cli.options import JSON, LABEL, LATEX, WHERE, conditions, excludes, labels_of
 from plait.cli.output import print_json
 from plait.cli.sheet import Sheet
 from plait.results.summary import count as count_of
@@ -23,6 +23,7 @@ from plait.support.tables import Content, beside
 if TYPE_CHECKING:
     from plait.analysis import AgainstBaseline, Analysis, MetricAnalysis, Part
     from plait.statistics.estimate import Estimate
+    from plait.sweep.dataset import Dataset
 
 WIDTH = 120
 """Maximum columns of its tables."""
@@ -52,6 +53,7 @@ MOST_PERCENT = 1000
 )
 @click.option("--tie", default="1%", show_default=True, help="Values that differ by less count as equal.")
 @WHERE
+@LABEL
 @JSON
 @LATEX
 def analyze_command(
@@ -61,6 +63,7 @@ def analyze_command(
     by: str | None,
     tie: str,
     where: Sequence[str],
+    labels: Sequence[str],
     as_json: bool,
     latex: bool,
 ) -> None:
@@ -73,7 +76,7 @@ def analyze_command(
     from plait.sweep import read
 
     variables = None if by is None else [name.strip() for name in by.split(",") if name.strip()]
-    rows = read(dataset).where(conditions(where))
+    rows = read(dataset).where(conditions(where)).labelled(labels_of(labels))
     found = analyze(rows, metrics=metrics, baseline=baseline, by=variables, tie=_share(tie))
     if as_json:
         print_json(found.document())
@@ -162,7 +165,7 @@ def _print_beside(sheet: Sheet, content: Content, title: str) -> None:
 
 def _print_regions(sheet: Sheet, found: Analysis, one: MetricAnalysis, words: Wording) -> None:
     """Print a row per scheduler and a column per region: the improvement over the baseline."""
-    regions = [Text(_name(part)) for part in one.regions]
+    regions = [Text(_name(part, found.dataset)) for part in one.regions]
     way = 1 if one.higher_is_better else -1
     unit = f" ({words.unit})" if words.unit else ""
     counted = [f"{part.units:,}" + " !" * part.few for part in one.regions]
@@ -189,9 +192,9 @@ def _print_regions(sheet: Sheet, found: Analysis, one: MetricAnalysis, words: Wo
         sheet.line(text)
 
 
-def _name(part: Part) -> str:
+def _name(part: Part, dataset: Dataset) -> str:
     """Format a region as a heading: a line with the name and range of each variable."""
-    return "\n".join(f"{one.variable} {one}" for one in part.region)
+    return "\n".join(f"{one.variable} {one} {dataset.unit(one.variable)}".strip() for one in part.region)
 
 
 def _ahead(part: Part, scheduler: str) -> str:

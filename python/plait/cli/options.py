@@ -77,6 +77,13 @@ WHERE = click.option(
     metavar="VARIABLE=VALUE",
     help="Only runs with this value of a variable of the sweep; may be repeated.",
 )
+LABEL = click.option(
+    "--label",
+    "labels",
+    multiple=True,
+    metavar="SCHEDULER=TEXT",
+    help="Call a scheduler so in tables and figures; may be repeated.",
+)
 WORKLOAD = click.option(
     "--workload",
     metavar="FILE.py:CLASS",
@@ -103,6 +110,18 @@ def conditions(where: Sequence[str]) -> dict[str, str]:
             message = f"--where {one!r}: expected VARIABLE=VALUE, such as rtt=40"
             raise click.UsageError(message)
     return {name.strip(): value.strip() for name, _, value in (one.partition("=") for one in where)}
+
+
+def labels_of(labels: Sequence[str]) -> dict[str, str]:
+    """Return the texts of ``--label`` by scheduler; UsageError for another form.
+
+    A scheduler may have ``=`` in its parameters, so the last one is meant.
+    """
+    for one in labels:
+        if not all(one.rpartition("=")):
+            message = f"--label {one!r}: expected SCHEDULER=TEXT, such as lowest-rtt=minRTT"
+            raise click.UsageError(message)
+    return {name: text for name, _, text in (one.rpartition("=") for one in labels)}
 
 
 def needs(option: str, given: object, other: str, present: object) -> None:

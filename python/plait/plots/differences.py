@@ -69,6 +69,6 @@ def paired_differences(
     compact(axes)
     axes.yaxis.set_major_formatter(formatter)
     axes.set_xlabel(wrapped(subject.gain_label(unit), 0.75 * inches(width)), fontsize=SMALL)
-    kind = f"{len(subject.whole.values)} {subject.whole.kind}"
-    subject.caption(figure, f"means of differences of pairs with intervals of 95 % over {kind}", note)
+    over = subject.over([f"{len(subject.whole.values)} {subject.whole.kind}"])
+    subject.caption(figure, f"means of differences of pairs with intervals of 95 % {over}", note)
     return figure

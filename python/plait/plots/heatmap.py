@@ -27,6 +27,7 @@ def heat_map(
     metric: str,
     *,
     baseline: str | None = None,
+    limit: float | None = None,
     schedulers: Sequence[str] = (),
     width: str = "column",
     note: str | None = None,
@@ -44,6 +45,8 @@ def heat_map(
         y: the variable from bottom to top.
         metric: as for `sweep_curves`.
         baseline: a scheduler; None: maps of the metric's means.
+        limit: percent at which the colours of gains end; larger gains and losses have the colours
+            of the ends. None: the largest.
         schedulers: labels; by default all.
         width: as for `sweep_curves`.
         note: as for `sweep_curves`.
@@ -60,7 +63,8 @@ def heat_map(
         values = values * words.scale
         limits, colours = (float(np.nanmin(values)), float(np.nanmax(values))), AMOUNTS
     else:
-        most = float(np.nanmax(np.abs(values))) or 1.0
+        largest = float(np.nanmax(np.abs(values))) or 1.0
+        most = limit or largest
         limits, colours, heading = (-most, most), GAINS, subject.gain_label("%")
     columns = min(len(names), 2 if inches(width) < SINGLE else 4)
     figure, panels = paper_panels(len(names), columns, width, height=1.35)
@@ -74,7 +78,15 @@ def heat_map(
             axes.set_ylabel(subject.with_unit(y), fontsize=SMALL)
         if index + columns >= len(names):
             axes.set_xlabel(subject.with_unit(x), fontsize=SMALL)
-    bar = figure.colorbar(drawn, ax=panels, orientation="horizontal", location="top", aspect=40, pad=0.02)
+    bar = figure.colorbar(
+        drawn,
+        ax=panels,
+        orientation="horizontal",
+        location="top",
+        aspect=40,
+        pad=0.02,
+        extend=_beyond(values, *limits),
+    )
     bar.set_label(heading, fontsize=SMALL)
     bar.outline.set_linewidth(0.4)
     bar.ax.tick_params(labelsize=SMALL - 0.5, length=2)
@@ -112,6 +124,12 @@ def _cells(
                 unsure[(index, *place)] = not gain.beyond_chance
                 known |= gain.difference.interval is not None
     return across, up, values, unsure & known
+
+
+def _beyond(values: Any, low: float, high: float) -> str:
+    """Return the ends of the colours beyond which there are values, in matplotlib's words."""
+    below, above = bool(np.nanmin(values) < low), bool(np.nanmax(values) > high)
+    return {(False, False): "neither", (True, False): "min", (False, True): "max"}.get((below, above), "both")
 
 
 def _hatch(axes: Axes, unsure: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +18,9 @@ import polars as pl
 from plait._core import ScenarioError
 from plait.results.catalogue import LESS, MORE
 from plait.results.metrics import direction
+from plait.scenarios.own import is_own
 from plait.scenarios.repetition import identical_note
+from plait.scenarios.scheduler import distinct
 from plait.statistics import axes
 from plait.support.kinds import otherwise
 from plait.support.words import expected
@@ -28,6 +31,8 @@ PART_FILES = "part-*.parquet"
 """The files of a dataset's rows."""
 
 
+UNITS = {"kbit": "kbit/s", "Mbit": "Mbit/s", "Gbit": "Gbit/s", "p": "packets"}
+"""Units of scenario files, with their names in tables and figures."""
 SCENARIO = "number of scenario"
 """A column that is not in files: the first point with the same scenario."""
 
@@ -87,7 +92,8 @@ def distinct_of(about: Mapping[str, Any]) -> Distinct | None:
     if not about.get("axis"):
         return None
     steps = axes.all_steps(about["axis"], str(about.get("name", "plan")))
-    return Distinct(steps, about.get("set", {}), about["labels"])
+    labels = about["labels"]
+    return Distinct(steps, about.get("set", {}), dict(zip(labels, about.get("written", labels), strict=True)))
 
 
 def with_scenario(frame: pl.DataFrame, distinct: Distinct | None) -> pl.DataFrame:
@@ -162,8 +168,8 @@ class Dataset:
     @property
     def runs(self) -> int:
         """The number of different runs of the plan (`plait.sweep.distinct`)."""
-        if self.distinct is None or self.held is not None:
-            return int(self.about["runs"])
+        if self.distinct is None or "counted" in self.about:
+            return int(self.about.get("counted", self.about["runs"]))
         seeds = self.about["seeds"]
         seeds = seeds if isinstance(seeds, int) else len(seeds)
         return int(seeds * sum(map(self.distinct.count, self.schedulers)))
@@ -173,13 +179,56 @@ class Dataset:
         """The equal runs of the plan; None if the rows are not of a plan."""
         return distinct_of(self.about)
 
+    def scheduler(self, name: str) -> str:
+        """Return the label of a scheduler, which may be named as in the plan: ``FILE.py:CLASS``.
+
+        Raises:
+            ScenarioError: there is none of this name.
+        """
+        labels = self.schedulers
+        bare = name.partition(":")[2] if is_own(name) else name
+        for known in (labels, self.about.get("written", labels)):
+            for one in (name, bare):
+                if one in known:
+                    return labels[list(known).index(one)]
+        message = f"scheduler {name!r}: unknown{expected(name, labels)}"
+        raise ScenarioError(message)
+
+    def labelled(self, labels: Mapping[str, str]) -> Dataset:
+        """Return the rows with other labels of schedulers, for tables and figures.
+
+        Raises:
+            ScenarioError: a scheduler is unknown, or two have the same label.
+        """
+        if not labels:
+            return self
+        new = {self.scheduler(name): text for name, text in labels.items()}
+        names = [new.get(one, one) for one in self.schedulers]
+        distinct(names, "--label")
+        about = {**self.about, "labels": names, "written": self.about.get("written", self.schedulers)}
+        return replace(self, held=self.lazy.with_columns(pl.col("scheduler").replace(new)), about=about)
+
+    @cached_property
+    def several(self) -> list[str]:
+        """The variables with several values in the rows."""
+        if not self.variables:
+            return []
+        levels = self._collect(self.lazy.select(pl.col(self.variables).n_unique())).row(0)
+        return [name for name, count in zip(self.variables, levels, strict=True) if count > 1]
+
+    @property
+    def varied(self) -> list[str]:
+        """The variables in which scenarios differ."""
+        return [name for name in self.several if self.distinct is None or name in self.distinct.setting]
+
     @property
     def averaged(self) -> dict[str, list[str]]:
-        """The variables over which means of a scheduler go beside the scenario's, if any."""
-        given = (
-            {} if self.distinct is None else {one: self.distinct.variables(one) for one in self.schedulers}
-        )
-        return {label: names for label, names in given.items() if names}
+        """The variables in parameters of a scheduler, whose values its means average."""
+        if self.distinct is None:
+            return {}
+        given = {label: set(self.distinct.variables(label)) for label in self.schedulers}
+        found = {label: [name for name in self.several if name in names] for label, names in given.items()}
+        return {label: names for label, names in found.items() if names}
 
     def pairs(self, *names: str) -> pl.DataFrame:
         """Return rows for statistics: point, `SCENARIO`, seed, scheduler, error and some columns.
@@ -188,6 +237,14 @@ class Dataset:
         """
         frame = self.columns("point", "seed", "scheduler", "error", *names)
         return self.identical.once(with_scenario(frame, self.distinct))
+
+    def unit(self, variable: str) -> str:
+        """Return the unit of a variable in the plan's templates, such as ms of ``"{rtt}ms"``; or ""."""
+        template = re.compile(rf"\{{(?:round\()?{re.escape(variable)}(?:\))?\}}([A-Za-z%]+)")
+        templates = self.about.get("set", {})
+        found = {match[1] for value in templates.values() if (match := template.fullmatch(str(value)))}
+        unit = found.pop() if len(found) == 1 else ""
+        return UNITS.get(unit, unit)
 
     def where(self, conditions: Mapping[str, Any]) -> Dataset:
         """Return the rows with these values of variables.
@@ -210,7 +267,7 @@ class Dataset:
                 raise ScenarioError(message)
             rows = rows.filter(pl.col(name).is_in(same))
         frame = self._collect(rows.select("point", "seed", "scheduler"))
-        return replace(self, held=rows, about={**self.about, "runs": len(once(frame, self.distinct))})
+        return replace(self, held=rows, about={**self.about, "counted": len(once(frame, self.distinct))})
 
     @property
     def schedulers(self) -> list[str]:

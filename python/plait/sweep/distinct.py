@@ -24,19 +24,25 @@ Points = NDArray[np.int64]
 class Distinct:
     """The equal points of a plan, for its scenarios and for each scheduler.
 
+    `setting` has the variables that the scenarios use.
+
     Args:
         steps: the steps of each axis; points are numbered with the last axis inside.
         setting: the keys of the scenario with their templates (`set` of a plan).
-        labels: the schedulers' labels, whose parameters may be templates.
+        schedulers: the schedulers with their parameters, which may be templates, by label.
     """
 
     def __init__(
-        self, steps: Sequence[Sequence[axes.Step]], setting: Mapping[str, Any], labels: Sequence[str]
+        self,
+        steps: Sequence[Sequence[axes.Step]],
+        setting: Mapping[str, Any],
+        schedulers: Mapping[str, str],
     ) -> None:
         values = {name: value for one in steps for name, value in one[0].items()}
         needs = [(template, used({"": template}, values)) for template in setting.values()]
-        self._variables = {label: sorted(used({"": label}, values)) for label in labels}
-        own = {label: [*needs, (label, set(names))] for label, names in self._variables.items()}
+        self._variables = {label: sorted(used({"": text}, values)) for label, text in schedulers.items()}
+        self.setting = {name for _, names in needs for name in names}
+        own = {label: [*needs, (schedulers[label], set(names))] for label, names in self._variables.items()}
         self._lengths = [len(one) for one in steps]
         self._scenario = [_first_steps(one, needs) for one in steps]
         self._runs = {label: [_first_steps(one, more) for one in steps] for label, more in own.items()}

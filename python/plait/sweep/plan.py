@@ -138,7 +138,7 @@ class Plan:
     @cached_property
     def distinct(self) -> Distinct:
         """The equal runs of the plan."""
-        return Distinct(self.steps, self.set, [one.label for one in self.schedulers])
+        return Distinct(self.steps, self.set, {one.label: one.label for one in self.schedulers})
 
     @property
     def runs(self) -> int:
