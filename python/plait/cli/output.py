@@ -63,8 +63,9 @@ aggregation benefit, paths alone: 0 = the goodput of the best single path, 1 = t
 BOLD = """
 bold: the best mean, if the interval of its difference from the next one (in pairs) excludes zero
 better by: more than zero is better, for delays too; runs with the same seed are pairs
-no interval: the value is the same with every seed, in the digits shown; for gains, also if the first scheduler's
-mean may be zero; –: no value, or zero in most runs of the first scheduler
+no interval: the value is the same with every seed, in the digits shown
+no interval of a gain, besides: the mean of the first scheduler may be zero
+–: no value, or the first scheduler has zero in most runs
 """.strip()
 
 

@@ -208,16 +208,19 @@ def _drawn(
         draw = plots.cumulative if kind == "cdf" else plots.boxes
         return draw(plots.spread_of(dataset, metric, schedulers), log=log, **style)
     style["schedulers"] = schedulers
+    if kind == "differences" and x is None:
+        return plots.paired_differences(dataset, metric, baseline=baseline or "", percent=percent, **style)
+    if kind == "box":
+        return plots.boxes_over(dataset, over, metric, log=log, **style)
+    if kind == "heatmap":
+        figure = plots.heat_map(dataset, over, y or "", metric, baseline=baseline, limit=limit, **style)
+    elif kind == "differences":
+        style |= {"baseline": baseline or "", "percent": percent}
+        figure = plots.difference_curves(dataset, over, metric, log=log, **style)
+    else:
+        figure = plots.sweep_curves(dataset, over, metric, log=log, **style)
     others = [name for name in dataset.varied if name not in (x, y)]
-    if x is not None and others and kind != "box":
+    if others:
         names = " and ".join(others)
         say(f"intervals also contain the effect of {names}; --where {others[0]}=VALUE takes one value")
-    if kind == "heatmap":
-        return plots.heat_map(dataset, over, y or "", metric, baseline=baseline, limit=limit, **style)
-    if kind == "differences":
-        style |= {"baseline": baseline or "", "percent": percent}
-        if x is None:
-            return plots.paired_differences(dataset, metric, **style)
-        return plots.difference_curves(dataset, over, metric, log=log, **style)
-    draw_over = plots.boxes_over if kind == "box" else plots.sweep_curves
-    return draw_over(dataset, over, metric, log=log, **style)
+    return figure

@@ -11,6 +11,7 @@ from plait.results.benefit import against_bound
 from plait.results.catalogue import shown
 from plait.results.metrics import CLOSE, direction, least, metric_if_known
 from plait.results.wording import PERCENT, wording
+from plait.scenarios.workloads import SATURATING
 from plait.support.tables import NONE
 
 if TYPE_CHECKING:
@@ -30,8 +31,6 @@ FLOW_METRICS = {
     "packets_lost": "packets lost on the way",
     "packets_dropped": "packets dropped by a full queue",
 }
-SATURATING = ("bulk", "file")
-"""Workloads that always have data to send; others limit the goodput themselves."""
 RATIOS = ("aggregation benefit", "asymmetry")
 
 

@@ -23,7 +23,7 @@ RESAMPLES = 4999
 ROUNDING = 1e-12
 """Relative width up to which an interval is only due to rounding of binary fractions."""
 SAME_RATIO = 1e-6
-"""The same for an interval of a ratio, whose width is the root of a difference."""
+"""Relative width up to which a ratio's interval is only rounding: its width is a square root."""
 MOST_RESAMPLED = 4_000_000
 """Maximum number of resampled values in memory."""
 
