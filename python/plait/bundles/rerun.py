@@ -266,6 +266,6 @@ def _dataset(
         plan,
         folder,
         threads=threads,
-        progress=lambda done: progress(done / len(plan)),
+        progress=lambda done: progress(done / plan.runs),
         rows_per_part=rows,
     )

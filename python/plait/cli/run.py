@@ -19,7 +19,7 @@ from plait.cli.options import (
     needs,
     of_runs,
 )
-from plait.cli.output import documents, print_json, print_repeated, print_tables, say
+from plait.cli.output import documents, print_json, print_metrics, print_repeated, print_tables, say
 from plait.engines.names import EngineName
 from plait.scenarios.own_workload import load_with
 from plait.scenarios.scenario import Scenario
@@ -114,6 +114,13 @@ def _of_dataset(
     metavar="A,B,…|all",
     help="Schedulers: names, NAME:parameter=value:…, FILE.py:CLASS:parameter=value:…; all: every built-in one.",
 )
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME",
+    help="Print only this metric, such as app_delay_ms.p95, in a table with a row per scheduler; may be repeated.",
+)
 @SEED
 @SEEDS
 @LATEX
@@ -121,6 +128,7 @@ def _of_dataset(
 def compare(
     file: Path,
     names: str,
+    metrics: tuple[str, ...],
     seed: int | None,
     seeds: int | None,
     latex: bool,
@@ -135,6 +143,7 @@ def compare(
     intervals, and the best is bold if it is so beyond chance.
     """
     excludes("--latex", latex, json=as_json)
+    excludes("--metric", metrics, json=as_json, alone=alone)
     choices = choices_of(names)
     numbers: list[int | None] = [seed]
     if seeds is not None and seeds > 1:
@@ -144,6 +153,11 @@ def compare(
     several = len(numbers) > 1
     runs = RunOptions(perturb=several if perturb is None else perturb, **options)
     groups = runs.make("comparing", [runs.load(file)], choices, numbers)
+    if metrics:
+        from plait.analysis import Repeated
+
+        print_metrics(Repeated.of([one for group in groups for one in group]), metrics, latex=latex)
+        return
     singly = [runs.alone(file, number) for number in numbers] if alone else []
     if several:
         _print_seeds(groups, dict(zip(map(str, numbers), singly, strict=False)), as_json, latex=latex)

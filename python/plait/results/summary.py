@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from plait.results.benefit import against_bound
 from plait.results.catalogue import shown
 from plait.results.metrics import CLOSE, direction, least, metric_if_known
 from plait.results.wording import PERCENT, wording
+from plait.scenarios.workloads import SATURATING
 from plait.support.tables import NONE
 
 if TYPE_CHECKING:
@@ -82,13 +84,24 @@ def count(number_of: int, noun: str) -> str:
     return f"{number_of:,} {noun}{'' if number_of == 1 else 's'}"
 
 
+def metrics_of(results: Sequence[Result]) -> list[str]:
+    """Return the metrics of tables: without the aggregation benefit where the workload is the limit."""
+    kinds = {
+        json.loads(one.scenario_json).get("workload", {}).get("kind")
+        for one in results
+        if one.scenario_json is not None
+    }
+    limited = bool(kinds) and kinds.isdisjoint(SATURATING)
+    return [name for name in METRICS if not (limited and name == "aggregation_benefit")]
+
+
 def metric_rows(results: Sequence[Result]) -> list[Row]:
     """Return a row per metric of the connection, without metrics that no run has.
 
     With several seeds no run is marked as best: their means are to be compared.
     """
     rows, once = [], len({result.seed for result in results}) == 1
-    for name in METRICS:
+    for name in metrics_of(results):
         cells = [number(result, name) for result in results]
         if any(text != NONE for text in cells):
             values = [metric_if_known(result, name) for result in results]

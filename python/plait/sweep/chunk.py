@@ -20,7 +20,8 @@ from plait.support.machine import plait_version
 from plait.support.parallel import Watch, in_parallel
 from plait.sweep.journal import Row
 from plait.sweep.own_metric import OwnMetric, series_ns
-from plait.sweep.plan import Plan, PlannedRun, PlannedScheduler
+from plait.sweep.plan import Plan, PlannedRun
+from plait.sweep.planned_scheduler import PlannedScheduler
 
 POLL_SECONDS = 0.1
 """Seconds between two checks for Ctrl-C."""
