@@ -46,6 +46,7 @@ __all__ = [
     "Workload",
     "Write",
     "check_scheduler",
+    "given",
     "link_plan",
     "link_run",
     "logged",
@@ -182,19 +183,28 @@ def parse_bytes(text: str) -> int:
     Raises ScenarioError.
     """
 
-def check_scheduler(factory: Callable[[], Scheduler]) -> str:
-    """Run the conformance suite on a scheduler and return a summary.
+def check_scheduler(factory: Callable[[], Scheduler], name: str) -> str:
+    """Run the conformance suite on a scheduler and return a summary, which begins with the name.
 
     Raises ConformanceError at the first broken rule.
     """
 
+def given(instance: Scheduler | Workload | CongestionController) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments and the keywords that the constructor of an instance was given."""
+
 @final
 class Assign:
-    """Give the next `segments` unassigned segments to the path with index `path`."""
+    """Give the next `segments` unassigned segments to the path with index `path`.
+
+    Every decision takes a `reason`, one line of text, which `plait explain` and `Result.decisions`
+    show. `explain` replaces `{0}` by the name of the first path, `{1}` by that of the second one,
+    and so on. A line break or a control character in it raises ValueError.
+    """
 
     path: int
     segments: int
-    def __new__(cls, path: int, segments: int = 1) -> Assign: ...
+    reason: str | None
+    def __new__(cls, path: int, segments: int = 1, *, reason: str | None = None) -> Assign: ...
 
 @final
 class Reinject:
@@ -202,14 +212,16 @@ class Reinject:
 
     path: int
     segment: int
-    def __new__(cls, path: int, segment: int) -> Reinject: ...
+    reason: str | None
+    def __new__(cls, path: int, segment: int, *, reason: str | None = None) -> Reinject: ...
 
 @final
 class Recall:
     """Take the unsent segments back from the queue of the path with index `path`."""
 
     path: int
-    def __new__(cls, path: int) -> Recall: ...
+    reason: str | None
+    def __new__(cls, path: int, *, reason: str | None = None) -> Recall: ...
 
 @final
 class Limit:
@@ -221,29 +233,29 @@ class Limit:
 
     path: int
     in_flight: int | None
-    def __new__(cls, path: int, in_flight: int | None) -> Limit: ...
+    reason: str | None
+    def __new__(cls, path: int, in_flight: int | None, *, reason: str | None = None) -> Limit: ...
 
 @final
 class Penalize:
     """Halve the congestion window of the path with index `path`, because it delays the others."""
 
     path: int
-    def __new__(cls, path: int) -> Penalize: ...
+    reason: str | None
+    def __new__(cls, path: int, *, reason: str | None = None) -> Penalize: ...
 
 @final
 class Defer:
     """Let the other streams of the same priority go first. Needs `messages`."""
 
-    def __new__(cls) -> Defer: ...
+    reason: str | None
+    def __new__(cls, *, reason: str | None = None) -> Defer: ...
 
 @final
 class Wait:
     """Assign nothing now.
 
     The transport asks again at the next event, or at the time `until` (seconds) at the latest.
-    `plait explain` and `Result.decisions` show the `reason`, one line of text. `explain` replaces
-    `{0}` by the name of the first path, `{1}` by that of the second one, and so on. A line break or
-    a control character in it raises ValueError.
     """
 
     until: float | None
@@ -407,7 +419,9 @@ class Scheduler:
     shortest_first: bool
     uncarried: bool
     repair: bool
-    def __new__(cls, *arguments: object, **keywords: object) -> Self: ...
+    def __init__(self, **parameters: Any) -> None:
+        """Set parameters: annotated attributes of the class. TypeError names an unknown one."""
+
     def decide(self, now: float, connection: Connection, paths: list[Path]) -> _Decision:
         """Decide the next step at the time `now` (seconds); called until it returns Wait."""
 
@@ -425,7 +439,9 @@ class Workload:
     requests: bool
     """Whether its messages are requests of a client at the receiving end, which the sending end
     answers at once; a class attribute, False by default."""
-    def __new__(cls, *arguments: object, **keywords: object) -> Self: ...
+    def __init__(self, **parameters: Any) -> None:
+        """Set parameters: annotated attributes of the class. TypeError names an unknown one."""
+
     def begin(self) -> _Steps:
         """Return the first steps, at the start of the run."""
 
@@ -609,7 +625,9 @@ class CongestionController:
     """Bytes that a full segment counts in windows; set before `start`."""
     initial_window: int
     """The scenario's `initial_window` in bytes; set before `start`."""
-    def __new__(cls, *arguments: object, **keywords: object) -> Self: ...
+    def __init__(self, **parameters: Any) -> None:
+        """Set parameters: annotated attributes of the class. TypeError names an unknown one."""
+
     def start(self) -> None:
         """Prepare, before any other call."""
 

@@ -15,6 +15,7 @@ mod jobs;
 #[cfg(target_os = "linux")]
 mod link;
 mod oracle;
+mod own_class;
 mod pool;
 mod recordings;
 mod run;
@@ -69,6 +70,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     decisions::register(module)?;
     controller_facts::register(module)?;
     controller::register(module)?;
+    own_class::register(module)?;
     scheduler::register(module)?;
     workload::register(module)?;
     tables::register(module)?;

@@ -22,7 +22,16 @@ from plait.engines.names import EngineName
 from plait.results.benefit import AgainstAlone
 from plait.results.metrics import CLOSE, direction, meant, metric, names_of
 from plait.results.result import Comparison, Result
-from plait.results.summary import METRICS, PATH_METRICS, Row, bound_rows, heading, written, written_interval
+from plait.results.summary import (
+    METRICS,
+    PATH_METRICS,
+    Row,
+    bound_rows,
+    heading,
+    metrics_of,
+    written,
+    written_interval,
+)
 from plait.results.wording import PERCENT, Wording
 from plait.runs.experiment import grid
 from plait.runs.run import run_tasks
@@ -153,6 +162,10 @@ class Repeated(Sequence[Comparison]):
         """Return the metrics of tables that at least one run has."""
         return [name for name in METRICS if any(one is not None for run in self._held(name) for one in run)]
 
+    def _shown(self) -> list[str]:
+        names = metrics_of(result for each in self.counted for result in each)
+        return [name for name in self.known() if name in names]
+
     def _held(self, name: str) -> list[list[float | None]]:
         try:
             return self.values(name)
@@ -163,7 +176,7 @@ class Repeated(Sequence[Comparison]):
         """Return a row per metric that a run has: means with their intervals."""
         return [
             Row(heading(name), [_cell(name, one) for one in found], self.best(name))
-            for name in self.known()
+            for name in self._shown()
             for found in [self.estimate(name)]
         ] + bound_rows(
             [[one[place] for one in self.counted] for place in range(len(self.schedulers))],
@@ -211,7 +224,7 @@ class Repeated(Sequence[Comparison]):
     def gain_rows(self) -> list[Row]:
         """Return the gains over the first scheduler in percent, with the interval over pairs."""
         rows = []
-        for name in self.known():
+        for name in self._shown():
             against = {one.scheduler: one for one in self.against(name)}
             changes = [_sure(against.get(one)) for one in self.schedulers[1:]]
             if any(one is not None for one in changes):

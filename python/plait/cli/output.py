@@ -12,7 +12,7 @@ import click
 from plait.cli.sheet import Sheet
 from plait.cli.tables import comparison
 from plait.results.benefit import AgainstAlone
-from plait.results.summary import Row, best, count, heading, metric_rows, path_rows, written
+from plait.results.summary import Row, best, count, heading, metric_rows, path_rows, unused_paths, written
 from plait.scenarios.repetition import MEANING as MEANING_OF_SEEDS
 from plait.support.tables import Content
 
@@ -45,7 +45,7 @@ blocking time: from arrival to in-order delivery
 receive buffer: packets that wait for an earlier one
 aggregation benefit: 0 = the capacity of the best path, 1 = that of all paths, −1 = nothing
 throughput of a path: payload without duplicates
-against its bound: percent above a limit that no scheduler passes (plait bound); perhaps none reaches it
+against its bound: how far the value is from a bound that no scheduler can beat, in percent (plait bound)
 """.strip()
 
 
@@ -78,6 +78,8 @@ def print_tables(
         if singly:
             carried = ", ".join(f"{name} {written('goodput_bps', bps)}" for name, bps in singly.items())
             sheet.line(f"alone, {heading('goodput_bps')}: {carried}")
+        if unused := unused_paths([[result] for result in group]):
+            sheet.line(unused)
         for result in group:
             if result.fallback is not None:
                 sheet.line(f"{result.scheduler}: {fallback_sentence(result.fallback)}")
@@ -118,6 +120,8 @@ def print_repeated(
     elif seeds < FEW:
         text = f"[yellow]only {count(seeds, 'seed')}: too few for reliable intervals[/yellow]"
         sheet.line(text)
+    if unused := unused_paths([*zip(*found, strict=True)]):
+        sheet.line(unused)
     for one in (result for each in found for result in each if result.fallback is not None):
         text = f"{one.scheduler}, seed {one.seed}: {fallback_sentence(one.fallback or '')}"
         sheet.line(text)
