@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, Protocol, Self, TypeAlias, final
 
-from typing_extensions import disjoint_base
-
 __all__ = [
     "Acknowledgement",
     "ArrowTable",
@@ -402,7 +400,6 @@ class Event:
     path: int
     """Number of the path, from 0."""
 
-@disjoint_base
 class Scheduler:
     """Base of a scheduler written in Python: override `decide`, optionally `on_event`.
 
@@ -419,8 +416,9 @@ class Scheduler:
     shortest_first: bool
     uncarried: bool
     repair: bool
-    def __init__(self, **parameters: Any) -> None:
-        """Set parameters: annotated attributes of the class. TypeError names an unknown one."""
+    def __new__(cls, *arguments: object, **keywords: object) -> Self: ...
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Set parameters by name: annotated attributes of the class. TypeError names a wrong one."""
 
     def decide(self, now: float, connection: Connection, paths: list[Path]) -> _Decision:
         """Decide the next step at the time `now` (seconds); called until it returns Wait."""
@@ -428,7 +426,6 @@ class Scheduler:
     def on_event(self, event: Event, connection: Connection, paths: list[Path]) -> None:
         """Take note of a packet sent, acknowledged or lost, a timeout, or a path up or down."""
 
-@disjoint_base
 class Workload:
     """Base of a workload written in Python: override `begin`, optionally the other methods.
 
@@ -439,8 +436,9 @@ class Workload:
     requests: bool
     """Whether its messages are requests of a client at the receiving end, which the sending end
     answers at once; a class attribute, False by default."""
-    def __init__(self, **parameters: Any) -> None:
-        """Set parameters: annotated attributes of the class. TypeError names an unknown one."""
+    def __new__(cls, *arguments: object, **keywords: object) -> Self: ...
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Set parameters by name: annotated attributes of the class. TypeError names a wrong one."""
 
     def begin(self) -> _Steps:
         """Return the first steps, at the start of the run."""
@@ -604,7 +602,6 @@ class CongestionEvent:
     rtt: float | None
     """Of `measured`: the round trip in seconds."""
 
-@disjoint_base
 class CongestionController:
     """Base of a congestion controller written in Python: override `on_ack` and `on_event`.
 
@@ -625,8 +622,9 @@ class CongestionController:
     """Bytes that a full segment counts in windows; set before `start`."""
     initial_window: int
     """The scenario's `initial_window` in bytes; set before `start`."""
-    def __init__(self, **parameters: Any) -> None:
-        """Set parameters: annotated attributes of the class. TypeError names an unknown one."""
+    def __new__(cls, *arguments: object, **keywords: object) -> Self: ...
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Set parameters by name: annotated attributes of the class. TypeError names a wrong one."""
 
     def start(self) -> None:
         """Prepare, before any other call."""

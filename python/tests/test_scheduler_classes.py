@@ -85,9 +85,6 @@ class Early(plait.Scheduler):
         return plait.Assign(best.index, min(self.most, best.room))
 
 
-UNTYPED: Any = Early
-
-
 class Bounded(Early):
     """Has an `__init__` of its own, which passes the attributes on."""
 
@@ -146,7 +143,7 @@ class Fixed(plait.CongestionController):
         (lambda: Early(until="late"), "Early: parameter 'until': is 'late'; expected a number"),
         (lambda: Early(order="both"), "Early: parameter 'order': is 'both'; expected near or far"),
         (
-            lambda: UNTYPED(3),
+            lambda: Early(3),
             "Early: expected parameters by name: most=…, until=…, order=…, names=…; got 3",
         ),
         (lambda: Bounded(7, moast=2), "Bounded: parameter 'moast': unknown"),

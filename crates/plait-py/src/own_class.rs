@@ -32,7 +32,7 @@ impl OwnClass {
         arguments: &Bound<'_, PyTuple>,
         keywords: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
-        if arguments.is_empty() && keywords.is_none_or(|keywords| keywords.is_empty()) {
+        if arguments.is_empty() && keywords.is_none_or(PyDictMethods::is_empty) {
             return Ok(());
         }
         let module = slf.py().import("plait.scenarios.parameters")?;

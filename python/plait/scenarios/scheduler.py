@@ -100,7 +100,8 @@ def label(choice: Choice) -> str:
         return with_parameters(name, [(key, _plain(one)) for key, one in choice.items() if key != "name"])
     if isinstance(choice, _core.Scheduler):
         return with_parameters(type(choice).__name__, given(choice))
-    return (choice if isinstance(choice, type) else type(choice)).__name__
+    other: object = choice  # a class; or no scheduler, which `override` refuses
+    return (other if isinstance(other, type) else type(other)).__name__
 
 
 def scheduler_name(choice: Any) -> str:
