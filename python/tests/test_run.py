@@ -100,7 +100,7 @@ def test_every_path_has_a_verdict_in_every_decision(scenario: plait.Scenario, sc
     assert set(decisions.filter(pl.col("path").is_null())["decision"]) == {"wait"}
     waits = decisions.with_row_index("row").filter(decision="wait")["row"]
     while_waiting = paths.filter(pl.col("decision").is_in(waits.to_list()))
-    assert "worse" not in set(while_waiting["verdict"])
+    assert not {"chosen", "open"} & set(while_waiting["verdict"])
 
     seen = decisions.filter(pl.col("oldest_unacked").is_not_null())
     assert seen["oldest_unacked_path"].is_not_null().all()
@@ -117,7 +117,7 @@ def test_verdicts_follow_from_the_facts(scenario: plait.Scenario) -> None:
     assert held.height > 0
     assert (held["in_flight"] + held["queued"] >= held["limit"]).all()
     assert (held["limit"] < held["cwnd"]).all()
-    assert (paths.filter(verdict="worse")["cwnd_left"] > 0).all()
+    assert (paths.filter(verdict="passed-over")["cwnd_left"] > 0).all()
     limits = result.decisions.filter(decision="limit")
     assert limits.height > 0
 

@@ -3,12 +3,14 @@
 use crate::RunError;
 use crate::controller_facts::{Acknowledgement, CongestionEvent};
 use crate::foreign_controller::ForeignController;
+use crate::own_class::OwnClass;
 use crate::scheduler::{Raised, described, is_raised, keep};
 use plait_sched::Time;
 use plait_sched_ffi::Fault;
 use plait_transport::congestion::{self, Acknowledged, CongestionConfig, Factory, Own, RateSample, Share};
 use pyo3::exceptions::{PyException, PyNotImplementedError};
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -18,15 +20,15 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// The base class of congestion controllers written in Python.
-#[pyclass(subclass, module = "plait._core")]
+#[pyclass(subclass, frozen, extends = OwnClass, module = "plait._core")]
 pub(crate) struct CongestionController;
 
 #[pymethods]
 impl CongestionController {
     #[new]
-    #[pyo3(signature = (*_arguments, **_keywords), text_signature = "(*arguments, **keywords)")]
-    fn new(_arguments: &Bound<'_, PyAny>, _keywords: Option<&Bound<'_, PyAny>>) -> Self {
-        Self
+    #[pyo3(signature = (*arguments, **keywords))]
+    fn new(arguments: &Bound<'_, PyTuple>, keywords: Option<&Bound<'_, PyDict>>) -> PyClassInitializer<Self> {
+        PyClassInitializer::from(OwnClass::new(arguments, keywords)).add_subclass(Self)
     }
 
     #[pyo3(text_signature = "($self)")]

@@ -18,6 +18,7 @@ mod jobs;
 mod link;
 mod observed;
 mod oracle;
+mod own_class;
 mod pool;
 mod recordings;
 mod run;
@@ -72,6 +73,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     decisions::register(module)?;
     controller_facts::register(module)?;
     controller::register(module)?;
+    own_class::register(module)?;
     scheduler::register(module)?;
     workload::register(module)?;
     tables::register(module)?;

@@ -2,6 +2,7 @@
 
 use crate::decisions::{Wait, whole};
 use crate::foreign_workload::ForeignWorkload;
+use crate::own_class::OwnClass;
 use crate::scheduler::{Raised, described, is_raised, keep};
 use crate::{RunError, bad_input};
 use plait_sched::{Duration, Time};
@@ -10,7 +11,7 @@ use plait_sim::application::{Behaviour, OwnDelivery, OwnStep, OwnWrite};
 use plait_sim::scenario::{Scenario, Workload as Kind};
 use pyo3::exceptions::{PyException, PyNotImplementedError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 use std::sync::Arc;
 
 /// Adds this file's classes.
@@ -37,15 +38,15 @@ pub(crate) const REQUEST_BYTES: u64 = 200;
 const LATER: &str = "expected a time until which it waits, later than now";
 
 /// The base class of workloads written in Python.
-#[pyclass(subclass, module = "plait._core")]
+#[pyclass(subclass, frozen, extends = OwnClass, module = "plait._core")]
 pub(crate) struct Workload;
 
 #[pymethods]
 impl Workload {
     #[new]
-    #[pyo3(signature = (*_arguments, **_keywords), text_signature = "(*arguments, **keywords)")]
-    fn new(_arguments: &Bound<'_, PyAny>, _keywords: Option<&Bound<'_, PyAny>>) -> Self {
-        Self
+    #[pyo3(signature = (*arguments, **keywords))]
+    fn new(arguments: &Bound<'_, PyTuple>, keywords: Option<&Bound<'_, PyDict>>) -> PyClassInitializer<Self> {
+        PyClassInitializer::from(OwnClass::new(arguments, keywords)).add_subclass(Self)
     }
 
     fn begin(&self) -> PyResult<Py<PyAny>> {

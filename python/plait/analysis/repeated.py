@@ -159,7 +159,7 @@ class Repeated(Sequence[Comparison]):
 
     def known(self) -> list[str]:
         """Return the metrics of tables that at least one run has."""
-        shown = metrics_of(self.comparisons[0])
+        shown = metrics_of(result for each in self.counted for result in each)
         return [name for name in shown if any(one is not None for run in self._held(name) for one in run)]
 
     def _held(self, name: str) -> list[list[float | None]]:

@@ -36,7 +36,7 @@ STYLES = {
 }
 MEANING = """
 chosen: the decision names the path
-worse, passed over, available: the path could have sent a segment at once
+passed over, available: the path could have sent a segment at once
 temporarily unavailable: an acknowledgement, a write or a decision has to come first
 definitely unavailable: the path's state forbids it
 cwnd left: cwnd less segments in flight, lost and queued; facts are from before the decision
@@ -257,7 +257,6 @@ def _verdict(path: dict[str, Any], decision: dict[str, Any]) -> str:
     if path["queued"]:
         occupied = f"{path['in_flight']} in flight + {path['queued']} queued of {path['cwnd']}"
     words = {
-        "worse": "worse" + (f": srtt {_ms(path['srtt_ns'])} ms" if path["srtt_ns"] is not None else ""),
         "passed-over": "passed over",
         "open": "available",
         "not-established": "not established",

@@ -15,7 +15,7 @@ from plait.cli.sheet import Sheet
 from plait.cli.tables import comparison
 from plait.results.benefit import AgainstAlone
 from plait.results.metrics import meant, names_of
-from plait.results.summary import Row, best, count, heading, metric_rows, path_rows, written
+from plait.results.summary import Row, best, count, heading, metric_rows, path_rows, unused_paths, written
 from plait.results.wording import wording
 from plait.scenarios.repetition import MEANING as MEANING_OF_SEEDS
 from plait.support.tables import NONE, Content, beside
@@ -85,6 +85,8 @@ def print_tables(
         if singly:
             carried = ", ".join(f"{name} {written('goodput_bps', bps)}" for name, bps in singly.items())
             sheet.line(f"alone, {heading('goodput_bps')}: {carried}")
+        if unused := unused_paths([[result] for result in group]):
+            sheet.line(unused)
         for result in group:
             if result.fallback is not None:
                 sheet.line(f"{result.scheduler}: {fallback_sentence(result.fallback)}")
@@ -131,6 +133,8 @@ def print_repeated(
         text = f"[yellow]only {count(seeds, 'seed')}: too few for reliable intervals[/yellow]"
         sheet.line(text)
     _print_same(sheet, found)
+    if unused := unused_paths([*zip(*found, strict=True)]):
+        sheet.line(unused)
     for one in (result for each in found for result in each if result.fallback is not None):
         text = f"{one.scheduler}, seed {one.seed}: {fallback_sentence(one.fallback or '')}"
         sheet.line(text)

@@ -23,8 +23,6 @@ WARNINGS = "warnings"
 REPETITION = "repetition_of"
 """The key of a repetition's network: `plait.scenarios.repetition.network_of` the scenario as
 written."""
-ENDLESS = 1 << 40
-"""More segments than any run sends: a larger amount has no limit."""
 
 
 class NotRecordedError(LookupError):
@@ -260,14 +258,13 @@ class Result:
         segment: the first assigned segment, or the one that is reinjected.
         wait_until_ns: time at which a waiting scheduler is asked again at the latest; null: at the
             next event.
-        unassigned: segments in the data queue. Endless traffic has more than 2⁴⁰.
+        unassigned: segments in the data queue; null for endless traffic.
         window_left: segments that the receiver's window still admits.
         window: segments that it admits from the oldest unacknowledged one on, sent or not.
-        send_buffer_left: segments that the application could still write. Without a limit more than
-            2⁴⁰.
+        send_buffer_left: segments that the application could still write; null without a limit.
         oldest_unacked, oldest_unacked_path: the oldest segment in flight, and the path that carries
             it.
-        reason: the quantities of the scheduler's rule, or the `reason` of `Wait`; null without.
+        reason: the quantities of the scheduler's rule, or the decision's `reason`; null without.
             Paths are written as ``{0}``, with an index into `path_names`.
         """
         return self._frame("decisions", "decisions=True")

@@ -15,6 +15,7 @@ from typing import Any
 
 from plait import _core
 from plait.scenarios import library, python_class
+from plait.scenarios.parameters import written
 from plait.scenarios.roles import SCHEDULER, Role
 
 PYTHON, LIBRARIES = (".py",), (".so", ".dylib")
@@ -179,13 +180,6 @@ def parameter_texts(
             raise _core.ScenarioError(message)
         found.append((key, value))
     return found
-
-
-def written(value: Any) -> str:
-    """Format a parameter's value as on the command line."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return value if isinstance(value, str) else f"{value}"
 
 
 def with_parameters(name: str, given: Sequence[tuple[str, str]]) -> str:

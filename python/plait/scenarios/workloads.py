@@ -10,8 +10,6 @@ from plait.scenarios.keys import keyed
 from plait.scenarios.units import Duration, Rate, Size
 
 __all__ = ["Bulk", "ConstantRate", "File", "OnOff", "OwnWorkload", "RequestResponse", "WriteTrace"]
-SATURATING = ("bulk", "file")
-"""Kinds that always have data to send; the others limit the goodput themselves."""
 
 
 @keyed('[workload] kind = "bulk"')

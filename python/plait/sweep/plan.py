@@ -41,7 +41,7 @@ from plait.scenarios.files import CLASS_KEYS, FILE_KEYS, named_files
 from plait.scenarios.own import Own, may_name_class
 from plait.scenarios.own_workload import own_workload
 from plait.scenarios.repetition import BOUNDS, perturbed
-from plait.scenarios.template import fill, fill_value, used
+from plait.scenarios.template import fill_value, used
 from plait.statistics import axes
 from plait.support.kinds import otherwise
 from plait.support.machine import plait_version

@@ -258,6 +258,12 @@ impl DecisionPaths {
     }
 }
 
+/// An amount of segments in the form of the tables: `None` for more than any run sends, which is
+/// without a limit.
+pub fn limited(amount: u64) -> Option<u64> {
+    (amount <= 1 << 40).then_some(amount)
+}
+
 /// A time in the form of the tables.
 pub fn nanos(time: Time) -> i64 {
     i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)

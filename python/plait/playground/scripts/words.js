@@ -49,7 +49,6 @@ function verdictWords(path, decision) {
     ? `${path.in_flight} in flight + ${path.queued} queued of ${path.cwnd}`
     : `${path.in_flight} of ${path.cwnd} in flight`;
   const words = {
-    worse: path.srtt_ns === null ? "worse" : `worse: srtt ${milliseconds(path.srtt_ns)} ms`,
     "passed-over": "passed over",
     open: "available",
     "not-established": "not established",
