@@ -268,7 +268,7 @@ def test_each_schedulers_runs_have_it_for_the_transfer_beside_too() -> None:
 def test_what_the_window_limits_is_not_said_to_be_capped_by_losses() -> None:
     """64 kB per 50 ms are 10 Mbit/s, with or without losses."""
     paths = ["eth 80Mbit 50ms 0.001%", "lte 9Mbit 20ms"]
-    advice = advise(paths, receive_buffer="64kB", schedulers=FEW, events=400_000)
+    advice = advise(paths, receive_buffer="64kB", schedulers=FEW, events=800_000)
     assert advice.simulated.round_trips > 20
     assert "cap eth" not in advice.text
     # Without losses no path exceeds its rate, even if few variations deliver data with losses.

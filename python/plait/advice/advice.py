@@ -10,14 +10,14 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from plait import _core
-from plait.advice import budget, buffer, document, page, threshold
+from plait.advice import budget, buffer, document, failure, page, threshold
 from plait.advice.buffer import BufferAdvice
-from plait.advice.candidates import Candidate, candidates, checked, usual_schedulers
+from plait.advice.candidates import SPARING, Candidate, candidates, checked, usual_schedulers
 from plait.advice.capped import Capped, capped
 from plait.advice.choices import CONTROLS, DIRECTIONS, PROTOCOLS, RECEIVE_BUFFER, Direction
-from plait.advice.deployment import answers, recommended
+from plait.advice.deployment import Pick, answers, confirmed, picks, recommended
 from plait.advice.findings import Findings, Simulated
-from plait.advice.judging import Choice, Verdict, best_single, standings
+from plait.advice.judging import Choice, Standing, Verdict, best_single, standings, worthwhile
 from plait.advice.links import KnownPath
 from plait.advice.reading import parse_paths
 from plait.advice.threshold import MarginalGain, Threshold
@@ -35,7 +35,8 @@ class Advice(Findings):
     """Findings of `plait advise`; `text` gives them in words, `document` as JSON.
 
     single: the best single path.
-    standings: schedulers and single paths, the best first.
+    standings: schedulers and single paths of the second stage, the best first.
+    dropped: schedulers of the first stage only, the best first.
     answers: the best choice on stock Linux, with Plait's kernel, and of all simulated schedulers.
     choice: the choice of the recommended answer, which is the easiest deployable one that is worth
         it.
@@ -43,6 +44,7 @@ class Advice(Findings):
     thresholds: changes that would make a second path worth it.
     left_out: with more than two paths, the gain that each adds.
     capped: paths that are limited by the given losses.
+    failure: if one of several paths is recommended, the effect of its failure.
     asked: the traffic as given; it differs from the setting's if a transfer is too large to
         simulate.
     scenario: the input unchanged, with the scheduler of `choice`.
@@ -135,20 +137,31 @@ def _advise(
     seed: int,
     events: int,
 ) -> Advice:
-    everyone = [*singles, *multiple]
-    grid = budget.measure(runner, setting, everyone, round(events * budget.MAIN_SHARE))
-    labels = [_label(setting, one) for one in everyone]
-    best = best_single(grid, singles, setting.traffic)
-    ranked = standings(grid, everyone, labels, best, setting.traffic)
+    everyone, traffic = [*singles, *multiple], setting.traffic
+    main = round(events * budget.MAIN_SHARE)
+    again = len(singles) + min(budget.CONFIRMED, len(multiple))
+    duration = budget.duration_ns(runner, setting, everyone, main, again)
+    picked: list[Pick] = []
+    first, short, best = [], singles, singles[0]
+    if multiple:
+        explored = budget.explore(runner, setting, everyone, main, again, duration)
+        best = best_single(explored, singles, traffic)
+        first = _ranked(setting, explored, everyone, best)
+        picked = picks(explored, _schedulers(first), traffic, setting.protocol)
+        short = [*singles, *confirmed(picked, explored, _schedulers(first), _named(setting))]
+    grid = budget.confirm(runner, setting, short, main - runner.spent, duration)
+    ranked = _ranked(setting, grid, short, best)
     single = next(one for one in ranked if one.candidate == best)
-    competing = [one for one in ranked if one.candidate.scheduler is not None]
-    places = answers(grid, competing, setting.traffic, setting.protocol)
-    answer = recommended(places)
+    places = answers(picked, grid, _schedulers(ranked), traffic, setting.protocol)
+    answer = recommended(places, traffic)
     judged: Verdict = "one path" if answer is None else answer.verdict
     if not any(one.whole_in * 2 > grid.variations for one in ranked):
         judged = "nothing"
     choice = None if answer is None else answer.choice
     sized, thresholds, left, limited = _further(runner, setting, grid, choice, best, judged, events)
+    failing = None
+    if choice is not None and judged != "nothing" and not worthwhile(judged, choice):
+        failing = failure.search(runner, setting, grid, best, events * budget.FAILURE_SHARE)
     every = Candidate(tuple(range(len(setting.paths))))
     scenario = runner.scenario(Cell(setting, every, runner.nominal, grid.duration_ns))
     return Advice(
@@ -159,12 +172,15 @@ def _advise(
         choice=choice,
         answers=tuple(places),
         standings=tuple(ranked),
+        dropped=tuple(one.label for one in first if one.candidate not in short),
         buffer=sized,
         thresholds=tuple(thresholds),
         left_out=tuple(left),
         capped=tuple(limited),
+        failure=failing,
         simulated=Simulated(
             variations=grid.variations,
+            explored=explored.variations if multiple else 0,
             duration_s=grid.duration_ns / NANOSECONDS,
             round_trips=grid.duration_ns / setting.round_trip_ns,
             runs=runner.runs,
@@ -204,6 +220,21 @@ def _further(
     with_buffer = sized is None or not sized.enough
     tried = threshold.search(runner, setting, grid, chosen, second, left(), with_buffer=with_buffer)
     return sized, tried, [], limited
+
+
+def _ranked(setting: Setting, grid: Grid, ones: Sequence[Candidate], best: Candidate) -> list[Standing]:
+    labels = [_label(setting, one) for one in ones]
+    return standings(grid, ones, labels, best, setting.traffic)
+
+
+def _schedulers(ranked: Sequence[Standing]) -> list[Standing]:
+    return [one for one in ranked if one.candidate.scheduler is not None]
+
+
+def _named(setting: Setting) -> list[str]:
+    """Return schedulers that the text names: for metered paths, and for blocks and responses."""
+    metered = [SPARING] if any(path.metered for path in setting.paths) else []
+    return [*metered, "redundant"] if setting.traffic.fewest_samples else metered
 
 
 def _label(setting: Setting, candidate: Candidate) -> str:

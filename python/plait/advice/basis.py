@@ -7,8 +7,7 @@ from plait.advice.choices import CONTROLS
 from plait.advice.findings import Findings
 from plait.advice.links import SPREAD
 from plait.advice.statement import Statement
-from plait.advice.traffic import STAGGER_NS, THINK_NS
-from plait.advice.trial import WARMUP
+from plait.advice.traffic import STAGGER_NS, THINK_NS, WARMUP
 from plait.advice.variations import FEWEST_QUEUED, QUEUES
 from plait.scenarios.units import NANOSECONDS
 
@@ -27,7 +26,7 @@ def simulated(advice: Findings) -> list[str]:
     setting, done = advice.setting, advice.simulated
     lines = []
     if advice.asked != setting.traffic:
-        best = advice.choice.best if advice.choice and advice.verdict != "not worth" else advice.single
+        best = advice.choice.best if advice.choice and advice.several else advice.single
         seconds = advice.asked.total_bytes * 8 / max(best.goodput_bps, 1.0)
         lines.append(
             f"{numbers.size(advice.asked.total_bytes)} are too much to simulate in seconds, so this answer is for "
@@ -36,8 +35,8 @@ def simulated(advice: Findings) -> list[str]:
     amount = f"{done.runs} runs, {done.events / 1e6:.1f} million events, seed {done.seed}"
     lines.append(
         f"Simulated: {done.variations} variations of the input, by up to {SPREAD * 100:.0f} % or over its range."
-        f"{_queues(advice)}{_recordings(advice)} Each variation runs with every scheduler and every path alone, "
-        f"{_length(advice)}. With the searches: {amount}. {_protocol(advice)}"
+        f"{_queues(advice)}{_recordings(advice)}{_stages(advice)} Each run lasts {_length(advice)}. "
+        f"With the searches: {amount}. {_protocol(advice)}"
     )
     if done.short and not setting.traffic.finite:
         lines.append(
@@ -104,6 +103,17 @@ def _validated(advice: Findings) -> str:
         f"Over {paths} path{'s' if paths > 1 else ''}, half of the simulator's goodputs are within {median:g} % of "
         f"the real kernel's, and one in ten differs by more than {tenth:.0f} %. Both rank {RANKED_ALIKE} % of pairs "
         "of schedulers alike (docs/validation.md)."
+    )
+
+
+def _stages(advice: Findings) -> str:
+    """Tell which runs chose the schedulers."""
+    if not advice.dropped:
+        return ""
+    count = len([one for one in advice.standings if one.candidate.scheduler is not None])
+    return (
+        f" They run with the best {count} of {count + len(advice.dropped)} schedulers, which "
+        f"{advice.simulated.explored} other variations chose."
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from plait.advice.budget import FEW, longest_of
+from plait.advice.budget import SEARCHED, longest_of
 from plait.advice.candidates import Candidate
 from plait.advice.judging import gain_of
 from plait.advice.trial import Cell, Grid, Setting, TrialRunner
@@ -56,8 +56,14 @@ class BufferAdvice:
 
     @property
     def enough(self) -> bool:
-        """Whether the given buffer is large enough."""
-        return self.given >= self.needed or holds(self.given_cost, self.tolerated)
+        """Whether the given buffer is surely large enough."""
+        return holds(self.given_cost, self.tolerated)
+
+    @property
+    def too_small(self) -> bool:
+        """Whether the given buffer surely costs something, and a larger one does not."""
+        least, _ = self.given_cost.interval or (self.given_cost.value,) * 2
+        return not self.enough and least > 0 and self.given < self.needed
 
 
 def holds(cost: Estimate, tolerated: float) -> bool:
@@ -72,7 +78,7 @@ def search(
     """Find the buffer for one scheduler; None if links are too fast for meaningful runs."""
     unlimited = _unlimited(setting)
     sizes = [max(unlimited >> step, SMALLEST) for step in range(DOUBLINGS, -1, -1)]
-    plans = (FEW, FEW // 2)
+    plans = (SEARCHED, SEARCHED // 2)
     runs = [variations * (DOUBLINGS + 2 + len(REFINED) + 2 * CONFIRMING) for variations in plans]
     picked = longest_of(events, setting, grid, candidate, runs)
     if picked is None:

@@ -17,6 +17,8 @@ DEFAULT = "lowest-rtt"
 """The first scheduling rule of MPTCP in Linux. Its options are candidates too."""
 KERNELS_OWN = "linux-default"
 """The present default scheduler of stock Linux."""
+SPARING = "cheapest-first"
+"""The scheduler for metered paths."""
 VARIANTS = ("+rp", "+bm")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from plait.advice.amounts import BURST_PACKETS
-from plait.advice.budget import ENOUGH, FEW, SHORT_ROUND_TRIPS
+from plait.advice.budget import ENOUGH, SEARCHED, SHORT_ROUND_TRIPS
 from plait.advice.candidates import Candidate
 from plait.advice.links import KnownPath
 from plait.advice.trial import Cell, Grid, Setting, TrialRunner, capacity_events
@@ -16,7 +16,7 @@ from plait.scenarios.units import NANOSECONDS
 
 CAPPED = 0.7
 """A path is limited by losses if it carries less than this share of its goodput without losses."""
-VARIATIONS = (FEW, FEW // 2)
+VARIATIONS = (SEARCHED, SEARCHED // 2)
 """Numbers of variations; the first one that the budget allows is used."""
 
 
@@ -25,9 +25,10 @@ class Capped:
     """Goodput of a path alone, in bit/s: with the given losses (median), in bursts, and without.
 
     The latter two are the given median times a ratio of medians, from variations that were run both
-    ways. They are at most the rate. `in_bursts_bps` is None if the given losses come in bursts or
-    at handovers. `burst_packets` is the mean burst, or None at handovers. `without_bps` is None if
-    the budget did not allow its runs; the rate takes its place.
+    ways. For a stream, they are the medians of these variations. They are at most the rate.
+    `in_bursts_bps` is None if the given losses come in bursts or at handovers. `burst_packets` is
+    the mean burst, or None at handovers. `without_bps` is None if the budget did not allow its
+    runs; the rate takes its place.
     """
 
     path: str
@@ -68,7 +69,10 @@ def _path(runner: TrialRunner, setting: Setting, grid: Grid, index: int, events:
                 _median(runner, [Cell(one, candidate, each, duration) for each in chosen])
                 for one in (setting, *others)
             )
-            ratios = [one / base for one in rest]
+            # A stream without losses has its own rate, whatever share of it losses leave.
+            ratios = [
+                one / (base if setting.traffic.greedy or setting.traffic.finite else as_said) for one in rest
+            ]
             break
     if not (ratios or _reaches_the_rate(setting, grid, path)):
         return None

@@ -19,7 +19,7 @@ def document(advice: Findings) -> dict[str, Any]:
     """Return all findings; names end in their unit, as those of metrics do."""
     setting, choice, found = advice.setting, advice.choice, advice.buffer
     use = recommended(advice)
-    spare = wording.needless(advice) if advice.verdict in ("worth", "borderline") else None
+    spare = wording.needless(advice) if advice.several else None
     return {
         "recommendation": wording.heading(advice).text,
         "statements": [{"kind": one.kind, "text": one.text} for one in (*before(advice), *after(advice))],
@@ -42,6 +42,7 @@ def document(advice: Findings) -> dict[str, Any]:
         "quicker_packets": None if choice is None or choice.quicker is None else choice.quicker.label,
         "undecided": [] if choice is None else list(choice.undecided),
         "metric": setting.traffic.column,
+        "dropped": list(advice.dropped),
         "standings": [_standing(advice, one) for one in advice.standings],
         "receive_buffer": None
         if found is None
@@ -92,6 +93,16 @@ def document(advice: Findings) -> dict[str, Any]:
             }
             for one in advice.capped
         ],
+        "failure": None
+        if advice.failure is None
+        else {
+            "path": advice.failure.path,
+            "length_s": advice.failure.length_s,
+            "alone_s": advice.failure.alone,
+            "spare_s": advice.failure.spare,
+            "copied_s": advice.failure.copied,
+            "variations": advice.failure.variations,
+        },
         "commands": [{"command": one.text, "at": one.at, "why": one.why} for one in doing.commands(advice)],
         "asked": {
             "paths": [
@@ -102,6 +113,8 @@ def document(advice: Findings) -> dict[str, Any]:
                     "loss": path.loss,
                     "burst_packets": path.burst,
                     "handovers": None if path.handovers is None else losses_text(path.handovers),
+                    "outage_every_s": None if path.outage is None else path.outage.every_ns / 1e9,
+                    "outage_length_s": None if path.outage is None else path.outage.length_ns / 1e9,
                     "queue": path.queue,
                     "jitter_ms": path.jitter_ns / 1e6,
                     "back_bps": path.back_bps,
@@ -123,6 +136,7 @@ def document(advice: Findings) -> dict[str, Any]:
         "simulated": {
             "traffic": setting.traffic.text,
             "variations": advice.simulated.variations,
+            "explored_variations": advice.simulated.explored,
             "duration_s": advice.simulated.duration_s,
             "longest_round_trips": advice.simulated.round_trips,
             "runs": advice.simulated.runs,
@@ -158,6 +172,7 @@ def _standing(advice: Findings, one: Standing) -> dict[str, Any]:
         "packets_sent_per_delivered": one.overhead,
         "samples": one.samples or None,
         "packets_share": list(one.shares),
+        "beside_bps": one.beside_bps or None,
         "bound_gain_percent": one.bound_gain,
     }
 

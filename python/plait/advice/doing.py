@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from plait.advice.candidates import base_name
 from plait.advice.findings import Findings
-from plait.advice.further import iperf3
+from plait.advice.further import iperf3, lossy, spares
 from plait.advice.statement import Statement
 from plait.advice.wording import answer, needless
 from plait.linux.refusals import KERNEL_NAMES
@@ -63,7 +63,7 @@ def commands(advice: Findings) -> list[Command]:
     if advice.choice is None or advice.setting.protocol != "mptcp" or advice.verdict == "nothing":
         return []
     spare = needless(advice)
-    alone = advice.verdict == "not worth"
+    alone = not advice.several
     names = [path.name for path in advice.setting.paths if alone or path.name != spare]
     if alone:
         first = advice.single.label.removesuffix(" alone")
@@ -100,7 +100,7 @@ def commands(advice: Findings) -> list[Command]:
         ),
     ]
     if advice.asked.kind == "blocks":
-        found += _udp(names, backup=alone)
+        found += _udp(advice, names)
     found.append(Command("ip mptcp endpoint flush", "client", "undo"))
     for table, name in enumerate(names[1:], FIRST_TABLE):
         found.append(Command(f"ip rule del from ADDRESS_{_mark(name)} table {table}", "client", "undo"))
@@ -113,8 +113,8 @@ def statements(advice: Findings) -> list[Statement]:
     found = commands(advice)
     if not found:
         return []
-    use = "as a spare only" if advice.verdict == "not worth" else "both used"
-    if len(advice.setting.paths) > 2 and advice.verdict != "not worth":
+    use = "both used" if advice.several else "as a spare only"
+    if len(advice.setting.paths) > 2 and advice.several:
         use = "every path used that is worth it"
     begin = f"Now do it ({use}; as root, Linux from 6.12 on at both ends; see docs/deploy.md):"
     said, note = [Statement("do", begin)], ""
@@ -184,14 +184,23 @@ def _measured(advice: Findings) -> tuple[list[Command], str]:
     return served, f"{timed} 'SERVER:8000/answer?[1-{traffic.clients}]'"
 
 
-def _udp(names: list[str], *, backup: bool) -> list[Command]:
-    """Return the commands of the UDP proxy: further paths as backups, or all data on each path."""
-    spare = " ".join(f"--backup DEVICE_{_mark(name)}" for name in names[1:])
-    how = spare if backup else "--redundant-port PORT"
+def _udp(advice: Findings, names: list[str]) -> list[Command]:
+    """Return the commands of the UDP proxy: all data on each path, or metered paths as backups."""
+    metered = [path.name for path in advice.setting.paths if path.metered]
+    spare = [name for name in names if name in metered] if len(metered) < len(names) else names[1:]
+    how = "--redundant-port PORT"
+    if spares(advice):
+        how = " ".join(f"--backup DEVICE_{_mark(name)}" for name in spare)
+    control = " --congestion bbr" if lossy(advice) else ""
     return [
-        Command("plait proxy --serve --allow HOST:PORT", "server", "for UDP; prints fingerprint and secret"),
         Command(
-            f"plait proxy SERVER:4433 --fingerprint HEX --secret TEXT --udp 127.0.0.1:PORT=HOST:PORT {how}",
+            f"plait proxy --serve --allow HOST:PORT{control}",
+            "server",
+            "for UDP; prints fingerprint and secret",
+        ),
+        Command(
+            "plait proxy SERVER:4433 --fingerprint HEX --secret TEXT "
+            f"--udp 127.0.0.1:PORT=HOST:PORT {how}{control}",
             "client",
             "UDP to 127.0.0.1:PORT goes over all paths to HOST:PORT",
         ),
@@ -206,7 +215,7 @@ def _mark(name: str) -> str:
 def _buffer(advice: Findings, receiver: str) -> list[Command]:
     """Return the command that raises the receiver's memory limit, if its buffer is too small."""
     found = advice.buffer
-    if found is None or found.enough or advice.verdict == "not worth":
+    if found is None or not found.too_small or not advice.several:
         return []
     most = found.needed * MEMORY_PER_WINDOW
     larger = f"awk '{{print $1, $2, ($3 > {most} ? $3 : {most})}}' /proc/sys/net/ipv4/tcp_rmem"

@@ -8,7 +8,8 @@ from plait.advice import budget
 from plait.advice.buffer import BufferAdvice
 from plait.advice.capped import Capped
 from plait.advice.deployment import Answer
-from plait.advice.judging import Choice, Standing, Verdict
+from plait.advice.failure import Failure
+from plait.advice.judging import Choice, Standing, Verdict, worthwhile
 from plait.advice.threshold import MarginalGain, Threshold
 from plait.advice.traffic import Traffic
 from plait.advice.trial import Setting
@@ -19,10 +20,12 @@ from plait.scenarios.scenario import Scenario
 class Simulated:
     """Extent of the simulation.
 
+    variations, explored: numbers of variations of the second and of the first stage.
     round_trips: duration of the main runs in longest round trips, full queue included.
     """
 
     variations: int
+    explored: int
     duration_s: float
     round_trips: float
     runs: int
@@ -46,9 +49,16 @@ class Findings:
     choice: Choice | None
     answers: tuple[Answer, ...]
     standings: tuple[Standing, ...]
+    dropped: tuple[str, ...]
     buffer: BufferAdvice | None
     thresholds: tuple[Threshold, ...]
     left_out: tuple[MarginalGain, ...]
     capped: tuple[Capped, ...]
+    failure: Failure | None
     simulated: Simulated
     scenario: Scenario
+
+    @property
+    def several(self) -> bool:
+        """Whether the answer has several paths, as the only choice or as one of two."""
+        return worthwhile(self.verdict, self.choice)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from plait.advice import numbers
-from plait.advice.buffer import SURELY, rule
+from plait.advice.buffer import rule
 from plait.advice.capped import Capped
 from plait.advice.findings import Findings
 from plait.advice.judging import WORTH_PERCENT
@@ -64,8 +64,8 @@ def udp(advice: Findings) -> list[Statement]:
         return []
     if advice.setting.traffic.kind == "blocks":
         text = (
-            "UDP: calls and games use UDP. MPTCP carries TCP only, so these numbers do not hold for them. plait proxy "
-            "--udp carries UDP over all paths; with --redundant-port, it sends each datagram on every path."
+            "UDP: these numbers are for blocks over TCP. Calls and games usually use UDP: docs/real-links-datagrams.md "
+            f"has their losses and delays. {_proxy(advice)}"
         )
     else:
         text = (
@@ -73,6 +73,29 @@ def udp(advice: Findings) -> list[Statement]:
             "over all paths."
         )
     return [Statement("udp", text)]
+
+
+def _proxy(advice: Findings) -> str:
+    """Tell how the printed commands of the proxy carry UDP."""
+    if spares(advice):
+        said = "With plait proxy --backup, they use the metered path only if the other one fails."
+    else:
+        said = "plait proxy --redundant-port sends each datagram on every path, and so twice the data."
+    if lossy(advice):
+        said += (
+            " Its default congestion control, CUBIC, slows down at each loss: --congestion bbr at both ends."
+        )
+    return said
+
+
+def spares(advice: Findings) -> bool:
+    """Return whether the proxy keeps paths as spares: those that are metered."""
+    return any(path.metered for path in advice.setting.paths)
+
+
+def lossy(advice: Findings) -> bool:
+    """Return whether a path has losses."""
+    return any(path.loss > 0 for path in advice.setting.paths)
 
 
 def receive_buffer(advice: Findings) -> list[Statement]:
@@ -83,27 +106,27 @@ def receive_buffer(advice: Findings) -> list[Statement]:
     found = advice.buffer
     if found is None:
         return _rule(advice)
-    if found.enough and advice.verdict == "not worth":
+    if found.enough and not advice.several:
         return []
     traffic = advice.setting.traffic
-    tolerated = f"stays below {found.tolerated:.0f} %, and surely below {SURELY * found.tolerated:.0f} %"
     what = "of the goodput" if traffic.more_is_better else f"more {traffic.noun}"
-    needed, cost = numbers.size(found.needed), numbers.cost(found.given_cost.value, what)
-    then = numbers.cost(found.needed_cost.value)
-    least, _ = found.given_cost.interval or (found.given_cost.value,) * 2
-    judged = "is enough" if found.enough else "is too small" if least > 0 else "may be too small"
-    if found.needed == found.given:
-        other = f"No smaller size tried {tolerated}"
-    elif found.smallest:
-        other = f"{needed}, the smallest size tried, would cost {then}"
+    given, needed = numbers.size(found.given), numbers.size(found.needed)
+    cost, then = numbers.cost(found.given_cost.value, what), numbers.cost(found.needed_cost.value)
+    sizes = "it is the smallest size tried" if found.smallest else "no smaller size surely is"
+    if found.enough:
+        text = f"{given} is enough: it costs {cost}, compared with an unlimited one"
+        text += f". {needed} is enough, too, and {sizes}" if found.needed < found.given else ""
+    elif found.too_small:
+        text = f"{given} is too small: it costs {cost}, compared with an unlimited one"
+        text += f". {needed} is enough: it costs {then}, and {sizes}"
     else:
-        other = f"{needed} would cost {then}: it is the smallest size tried that {tolerated}"
+        between = numbers.interval(found.given_cost)
+        text = f"these runs cannot tell whether {given} is enough. It costs {numbers.signed(found.given_cost.value)}"
+        text += f" (95 % interval {between})" if between else ""
+        text += f" {what}, compared with an unlimited one"
     both = "both paths" if len(advice.setting.paths) == 2 else f"all {len(advice.setting.paths)} paths"
     runs = f"at least {found.variations} variations of {numbers.time(found.duration_s)}"
-    text = (
-        f"Receive buffer: {numbers.size(found.given)} {judged}. It costs {cost}, compared with an unlimited one. "
-        f"{other} ({found.scheduler}, {both}, {runs})."
-    )
+    text = f"Receive buffer: {text} ({found.scheduler}, {both}, {runs})."
     return [Statement("buffer", text)]
 
 
@@ -112,7 +135,7 @@ def _rule(advice: Findings) -> list[Statement]:
     if advice.choice is None or advice.verdict == "nothing":
         return []
     wanted, given = rule(advice.setting), advice.setting.receive_buffer
-    if given >= wanted and advice.verdict == "not worth":
+    if given >= wanted and not advice.several:
         return []
     which = "is less, and may limit these paths" if given < wanted else "is more"
     carried = f"All paths carry {numbers.size(wanted)} in the longest round trip with a full queue"

@@ -54,6 +54,7 @@ class Standing:
     overhead: packets sent per packet delivered, the median.
     samples: blocks or responses of a run, the median; 0 for other traffic.
     shares: average share of the packets on each of its paths.
+    beside_bps: median goodput of a transfer beside the traffic; 0 without one.
     bound_gain: the most that any scheduler can gain over it, in percent: the median; None if a run
         has no bound.
     """
@@ -74,6 +75,7 @@ class Standing:
     overhead: float
     samples: float
     shares: tuple[float, ...]
+    beside_bps: float = 0.0
     bound_gain: float | None = None
 
     @property
@@ -115,9 +117,22 @@ def best_single(grid: Grid, singles: Sequence[Candidate], traffic: Traffic) -> C
     return next(one for one in singles if less(one) <= traffic.alike_percent)
 
 
+def change_of(scores: Sequence[float], base: Sequence[float]) -> Estimate:
+    """Return the mean change in percent, as geometric mean of ratios, with Student's interval.
+
+    Variations are few, and a bootstrap of few values has too narrow an interval.
+    """
+    found = estimate.mean(np.log(scores) - np.log(base))
+    value, *ends = (
+        None if one is None else float(np.expm1(one)) * 100 for one in (found.value, found.low, found.high)
+    )
+    assert value is not None
+    return Estimate(value, *ends)
+
+
 def gain_of(traffic: Traffic, scores: Sequence[float], base: Sequence[float]) -> Estimate:
     """Return the gain in percent of goodput, delay or time; positive is better."""
-    change = estimate.change_of_pairs(scores, base)
+    change = change_of(scores, base)
     if traffic.more_is_better:
         return change
     low, high = change.interval or (None, None)
@@ -159,7 +174,7 @@ def _standing(
         value=float(np.median(scores)),
         low=low,
         high=high,
-        change=None if own else estimate.change_of_pairs(scores, base),
+        change=None if own else change_of(scores, base),
         gain=None if own else gain_of(traffic, scores, base),
         worth_in=sum(gain >= WORTH_PERCENT for gain in gains),
         best_in=sum(lag >= -traffic.alike_percent for lag in lags),
@@ -170,13 +185,12 @@ def _standing(
         overhead=float(np.median([outcome.overhead for outcome in outcomes])),
         samples=float(np.median([outcome.samples for outcome in outcomes])),
         shares=tuple(map(float, np.mean([outcome.shares for outcome in outcomes], axis=0))),
+        beside_bps=float(np.median([outcome.beside_bps for outcome in outcomes])),
         bound_gain=float(np.median(bound_gains)) if len(bound_gains) == len(outcomes) else None,
     )
 
 
-def choose(
-    grid: Grid, available: Sequence[Standing], everyone: Sequence[Standing], traffic: Traffic
-) -> Choice:
+def choose(grid: Grid, available: Sequence[Standing], traffic: Traffic) -> Standing:
     """Choose the simplest of the `available` schedulers that are as good as the best of them.
 
     If goodput is judged, schedulers with a much longer packet delay are left out. A scheduler that
@@ -185,15 +199,14 @@ def choose(
     alike = [one for one in available if is_alike(lag(grid, one, available[0], traffic), traffic)]
     least = min(alike, key=lambda one: _delay_level(grid, one.candidate))
     # min returns the first of equal elements, which is the best one.
-    best = min(
+    return min(
         (one for one in alike if not _slow(grid, one, least, traffic)),
         key=lambda one: (one.copies, effort(one.label)),
     )
-    return _compared(grid, best, everyone, traffic)
 
 
-def _compared(grid: Grid, best: Standing, everyone: Sequence[Standing], traffic: Traffic) -> Choice:
-    """Compare all others with the best one."""
+def compared(grid: Grid, best: Standing, everyone: Sequence[Standing], traffic: Traffic) -> Choice:
+    """Compare all others with the chosen one."""
     others = [one for one in everyone if one is not best]
     lags = {one.label: lag(grid, one, best, traffic) for one in others}
     alike = [one for one in others if is_alike(lags[one.label], traffic)]
@@ -230,8 +243,7 @@ def is_alike(found: Estimate, traffic: Traffic) -> bool:
 def is_better(found: Estimate, traffic: Traffic, width: float) -> bool:
     """Return whether a gain is significant: above the margin, and its wider interval above zero.
 
-    The interval is wider because the luckiest of many schedulers looks better than it is, and
-    because a bootstrap of a few variations is unreliable.
+    The interval is wider because the luckiest of several schedulers looks better than it is.
     """
     return found.value > traffic.alike_percent and found.value > width * (found.value - _ends(found)[0])
 
@@ -264,6 +276,17 @@ def verdict(one: Standing, variations: int) -> Verdict:
     return "not worth" if unworthy else "borderline"
 
 
+def worthwhile(judged: Verdict, choice: Choice | None) -> bool:
+    """Return whether several paths are worth it, or borderline with a gain.
+
+    Of more than two paths, all but one may gain although all do not.
+    """
+    if choice is None or choice.best.gain is None:
+        return False
+    many = len(choice.best.candidate.paths) > 2
+    return judged == "worth" or (judged == "borderline" and (choice.best.gain.value > 0 or many))
+
+
 def _level(grid: Grid, one: Candidate, traffic: Traffic) -> float:
     level = float(np.mean(np.log(grid.scores(one))))
     return level if traffic.more_is_better else -level
@@ -291,4 +314,4 @@ def _much_slower(grid: Grid, one: Standing, least: Standing) -> bool:
 
 
 def _delay_excess(grid: Grid, one: Standing, least: Standing) -> float:
-    return estimate.change_of_pairs(_delays(grid, one.candidate), _delays(grid, least.candidate)).value
+    return change_of(_delays(grid, one.candidate), _delays(grid, least.candidate)).value

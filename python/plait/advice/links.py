@@ -28,6 +28,20 @@ SPREAD = 0.2
 """Default relative uncertainty of rate, round trip and loss. A given queue varies by it too."""
 
 
+@dataclass(frozen=True)
+class Outage:
+    """The path fails every `every_ns`, for `length_ns`; with `first_ns`, first at this time."""
+
+    every_ns: int
+    length_ns: int
+    first_ns: int | None = None
+
+    def table(self, place: float) -> dict[str, str]:
+        """Return the value of `outages` in scenario files; `place` (0 to 1) shifts the first one."""
+        first = round(place * self.every_ns) if self.first_ns is None else self.first_ns
+        return {"every": f"{self.every_ns}ns", "length": f"{self.length_ns}ns", "first": f"{first}ns"}
+
+
 @dataclass(frozen=True, kw_only=True)
 class KnownPath:
     """Facts about a path; rates in bit/s, times in ns, loss from 0 to 1.
@@ -36,7 +50,8 @@ class KnownPath:
     the same. With a `trace` (a file name) there is no rate. The other direction then has a
     recording of its own or the rate `back`, by default the recording's mean. `queue` is as in
     scenario files. Losses are independent, in bursts of a mean number of packets, or at
-    `handovers`. A path with a `cost` or a `cap` (bytes) is metered. A spread is the relative
+    `handovers`. During an `outage`, no packet arrives. A `backup` path is used only while the other
+    paths fail. A path with a `cost` or a `cap` (bytes) is metered. A spread is the relative
     uncertainty of rate, round trip or loss: half the width of a range, or `SPREAD` without one.
     `preset` names the source of the numbers that the input does not give.
     """
@@ -52,6 +67,8 @@ class KnownPath:
     back_trace: str | None = None
     burst: float | None = None
     handovers: Handovers | None = None
+    outage: Outage | None = None
+    backup: bool = False
     cost: int = 0
     cap: int | None = None
     rate_spread: float | None = None
@@ -155,6 +172,8 @@ class KnownPath:
             discipline=self.discipline,
             cost=self.cost or (1 if self.cap else None),
             jitter=f"{self.jitter_ns}ns" if self.jitter_ns else None,
+            outages=None if self.outage is None else self.outage.table((0.5 + place) % 1),
+            backup=self.backup or None,
             trace=trace or self.trace,
             backward=self._backward(back_bps, back, back_trace),
         )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from plait.advice.traffic import Traffic
+from plait.advice.traffic import WARMUP, WRITING, Traffic
 from plait.results.benefit import against_bound
 from plait.results.metrics import Spread
 from plait.results.result import Result
@@ -29,7 +29,8 @@ class Outcome:
     the number of blocks or responses that count, 0 for other traffic. `shares` are the paths'
     shares of the packets. `bound_gain` is the most that any scheduler can gain over this run, in
     percent, by the tightest bound of the scenario; None without one. Goodput and overhead cover all
-    flows; the other figures are those of the scenario's own connection.
+    flows; `beside_bps` is the goodput of a transfer beside the traffic. The other figures are those
+    of the scenario's own connection.
     """
 
     score: float
@@ -42,6 +43,7 @@ class Outcome:
     events: int
     shares: tuple[float, ...] = ()
     bound_gain: float | None = None
+    beside_bps: float = 0.0
 
 
 def outcome_of(result: Result, traffic: Traffic, duration_ns: int, capacity_bps: float) -> Outcome:
@@ -53,7 +55,7 @@ def outcome_of(result: Result, traffic: Traffic, duration_ns: int, capacity_bps:
     return Outcome(
         score=_score(result, traffic, duration_ns, capacity_bps),
         whole=_whole(result, traffic),
-        goodput_bps=metrics["goodput_bps"] + sum(flow["goodput_bps"] for flow in flows),
+        goodput_bps=_goodput(result, traffic) + sum(flow["goodput_bps"] for flow in flows),
         delay_ms=_part(result, "app_delay_ms", "p95") or duration_ns / 1e6,
         buffered_bytes=metrics["receive_buffer_bytes"]["max"],
         overhead=sent / max(delivered, 1),
@@ -61,7 +63,20 @@ def outcome_of(result: Result, traffic: Traffic, duration_ns: int, capacity_bps:
         events=metrics["events"],
         shares=_shares([path["packets_sent"] for path in result.paths]),
         bound_gain=_bound_gain(result, traffic),
+        beside_bps=sum(flow["goodput_bps"] for flow in flows) if traffic.beside else 0.0,
     )
+
+
+def _goodput(result: Result, traffic: Traffic) -> float:
+    """Return the goodput: of blocks and requests that all arrive, while they are written.
+
+    Late blocks of the warm-up count, so the rate of the traffic is the limit.
+    """
+    found = result.metrics["goodput_bps"]
+    if traffic.kind not in ("blocks", "request-response") or not _whole(result, traffic):
+        return found
+    written = found * (1 - WARMUP) / (WRITING - WARMUP)
+    return min(written, traffic.rate_bps) if traffic.rate_bps else written
 
 
 def _bound_gain(result: Result, traffic: Traffic) -> float | None:

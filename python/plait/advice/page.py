@@ -9,7 +9,7 @@ from typing import TypeVar
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from plait.advice import basis, doing, further, numbers, wording
+from plait.advice import basis, doing, further, numbers, remarks, wording
 from plait.advice.findings import Findings
 from plait.advice.judging import WORTH_PERCENT, Standing, collapsed
 from plait.advice.statement import Statement
@@ -23,11 +23,14 @@ def before(advice: Findings) -> list[Statement]:
     """Return the statements before the evidence."""
     return [
         wording.heading(advice),
-        *wording.processor(advice),
+        *remarks.better(advice),
+        *remarks.processor(advice),
         *(further.udp(advice) if advice.asked.kind == "blocks" else []),
         *further.losses(advice),
         *wording.expectation(advice),
+        *remarks.remarks(advice),
         *wording.places(advice),
+        *remarks.copies(advice),
     ]
 
 
@@ -75,18 +78,6 @@ def _line(one: Statement) -> Text:
     return Text(one.text, style=style)
 
 
-def shown(advice: Findings) -> list[Standing]:
-    """Return the table's rows: all, or the paths and the best of more if one path is advised."""
-    if advice.choice is None or advice.verdict in ("worth", "borderline"):
-        return list(advice.standings)
-    best = wording.schedulers(advice)[0]
-    return [
-        one
-        for one in advice.standings
-        if one.candidate.scheduler is None or one in (advice.choice.best, best)
-    ]
-
-
 def evidence(advice: Findings, width: int) -> RenderableType:
     """Return the table of schedulers and single paths, the best first.
 
@@ -100,23 +91,25 @@ def evidence(advice: Findings, width: int) -> RenderableType:
     slow, slow_unit = numbers.unit([best.delay_ms / 1e3], "time")
     counted = traffic.kind in ("blocks", "request-response", "flows")
     last = "all arrive\nin" if counted else f"packet delay\np95 ({slow_unit})"
+    if traffic.beside:
+        last = f"{traffic.beside}\n(Mbit/s)"
     titles = (
-        f"{traffic.judged}\n({unit})",
+        f"{traffic.judged}\nmedian ({unit})",
         f"{wording.covered(count)}\nvariations",
-        f"% better than\n{advice.single.label}\n(95 % interval)",
+        f"% better than\n{advice.single.label},\nmean (95 % interval)",
         f"{WORTH_PERCENT:.0f} % better\nin",
         last,
         "than the\nadvised",
     )
-    compared = advice.verdict in ("worth", "borderline")
+    compared = advice.several
     same: dict[tuple[str, ...], list[Standing]] = {}
-    for one in shown(advice):
+    for one in advice.standings:
         figures = (
             numbers.digits(one.value / scale),
             f"{numbers.digits(one.low / scale)} … {numbers.digits(one.high / scale)}",
             _against(one),
             "–" if one.gain is None else f"{one.worth_in} of {count}",
-            f"{one.whole_in} of {count}" if counted else numbers.digits(one.delay_ms / 1e3 / slow),
+            _last(advice, one) if counted else numbers.digits(one.delay_ms / 1e3 / slow),
         )
         # A single path has a row of its own. The advised scheduler shares its row with equally good
         # ones.
@@ -148,6 +141,13 @@ def evidence(advice: Findings, width: int) -> RenderableType:
     return Group(table(content, width, style=RULED), *notes)
 
 
+def _last(advice: Findings, one: Standing) -> str:
+    """Return the goodput of the transfer beside, or the number of variations with all data."""
+    if advice.setting.traffic.beside:
+        return numbers.digits(one.beside_bps / 1e6)
+    return f"{one.whole_in} of {advice.simulated.variations}"
+
+
 def _judged(advice: Findings, one: Standing) -> str:
     """Return one word that compares a scheduler with the chosen one."""
     choice = advice.choice
@@ -163,9 +163,7 @@ def recommended(advice: Findings) -> Standing | None:
     """Return the row of the recommendation."""
     if advice.verdict == "nothing":
         return None
-    if advice.choice is None or advice.verdict == "not worth":
-        return advice.single
-    return advice.choice.best
+    return advice.choice.best if advice.choice is not None and advice.several else advice.single
 
 
 def text(advice: Findings) -> str:

@@ -16,11 +16,11 @@ from typing import TypeGuard
 
 from plait import _core
 from plait.advice.amounts import Amount, amount, ends, losses, losses_text
-from plait.advice.links import DISCIPLINES, KnownPath
+from plait.advice.links import DISCIPLINES, KnownPath, Outage
 from plait.scenarios.presets import PRESETS, Handovers, preset
 from plait.scenarios.scenario import Scenario
 from plait.scenarios.topology import Path
-from plait.scenarios.units import duration_ns, rate_bps, size_bytes
+from plait.scenarios.units import NANOSECONDS, duration_ns, rate_bps, size_bytes
 from plait.support.words import expected
 
 KEYS = {
@@ -28,6 +28,7 @@ KEYS = {
     "rtt": "such as rtt=25ms, or rtt=25-60ms if it is somewhere in between",
     "loss": "such as loss=1%, loss=burst:1%:10 for losses that come ten at a time, or loss=every:15s:120ms:50% for "
     "handovers",
+    "outage": "such as outage=60s:3s for a path that fails every 60 s, for 3 s",
     "queue": "such as queue=50p, 64kB, 100ms or bdp, or codel or fq_codel where a router shapes",
     "jitter": "such as jitter=5ms",
     "back": "the rate of the other direction, such as back=1Mbit or back=1-5Mbit",
@@ -39,6 +40,7 @@ KEYS = {
 }
 FORM = "NAME RATE RTT [LOSS] [KEY=VALUE…], such as 'lte 30Mbit 60ms 1%', or a preset such as 'dsl'"
 
+LONGEST_PERIOD_NS = 600 * NANOSECONDS
 AMOUNT = re.compile(r"unknown unit: write (\d\S*?)(?:, and (\S+) as the rate of the other direction)?$")
 """The amount that the unit parser proposes, and the amount of the other direction."""
 
@@ -203,6 +205,7 @@ def _known(text: str, name: str, said: dict[str, str], common: str | None) -> Kn
         back_trace=_file(said, "back-trace"),
         burst=together if loss.value and isinstance(together, float) else None,
         handovers=together if loss.value and isinstance(together, Handovers) else None,
+        outage=_outage(text, said.get("outage")),
         cost=int(said.get("cost", 0)),
         cap=_cap(text, said.get("cap")),
         rate_spread=None if rate is None else rate.spread,
@@ -219,6 +222,20 @@ def _losses(text: str, said: dict[str, str]) -> tuple[str, float | Handovers | N
         return losses(said.get("loss", "0%"))
     except _core.ScenarioError as error:
         raise _bad(text, f"loss: {error}") from error
+
+
+def _outage(text: str, value: str | None) -> Outage | None:
+    if value is None:
+        return None
+    every, colon, length = value.partition(":")
+    try:
+        found = Outage(duration_ns(every), duration_ns(length)) if colon else None
+    except _core.ScenarioError as error:
+        raise _bad(text, f"outage: {error}") from error
+    if found is None or not 0 < found.length_ns < found.every_ns <= LONGEST_PERIOD_NS:
+        form = "expected EVERY:LENGTH with a length below the period, which is at most 10min; such as 60s:3s"
+        raise _bad(text, f"outage {value!r}: {form}")
+    return found
 
 
 def _cap(text: str, value: str | None) -> int | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from plait.advice.budget import FEW
+from plait.advice.budget import SEARCHED
 from plait.advice.candidates import Candidate
 from plait.advice.judging import MOSTLY, WORTH_PERCENT, gain_of
 from plait.advice.links import KnownPath
@@ -32,7 +32,7 @@ class SimulatedValue:
     """A simulated value (bit/s, s, share or bytes) and its gain over the best path alone.
 
     width: factor by which the deciding interval is wider than the 95 % interval. Some of many
-    values are lucky, and a bootstrap of a few variations is unreliable.
+    values are lucky.
     """
 
     value: float
@@ -50,9 +50,13 @@ class SimulatedValue:
 
     @property
     def vain(self) -> bool:
-        """Whether the second path is not worth it: the whole interval is below the threshold."""
+        """Whether the second path is not worth it: the whole interval is below the threshold.
+
+        Without a variation that is worth it, the 95 % interval is enough.
+        """
         high, value = self.gain.high, self.gain.value
-        return (value if high is None else value + self.width * (high - value)) < WORTH_PERCENT
+        width = self.width if self.worth_in else 1.0
+        return (value if high is None else value + width * (high - value)) < WORTH_PERCENT
 
 
 @dataclass(frozen=True)
@@ -138,7 +142,7 @@ def left_out(
         return []
     fewer = [Candidate(tuple(one for one in every if one != index), candidate.scheduler) for index in every]
     each = sum(outcome.events for outcome in grid.outcomes[candidate]) / grid.variations
-    count = min(max(round(events / (each * len(every))), FEW // 2), grid.variations)
+    count = min(max(round(events / (each * len(every))), SEARCHED // 2), grid.variations)
     cells = [
         Cell(setting, one, variation, grid.duration_ns)
         for one in fewer

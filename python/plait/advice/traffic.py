@@ -24,6 +24,8 @@ LARGEST_BLOCK = 10_000_000
 SMALLEST_BLOCK = 40
 SELDOM_S = 2
 """Blocks that come less often than once in this many seconds are too few for a judgement."""
+WARMUP = 0.25
+"""Share of a run of endless traffic that is not counted."""
 WRITING = 0.9
 """Share of a run in which blocks and requests are written. The last ones arrive in the rest."""
 RESPONSE = 35_000
@@ -161,13 +163,16 @@ class Traffic:
             return 0
         return {"p95": 20, "p99": 100, "max": 100}.get(self.metric, 0)
 
-    def workload(self, duration_ns: int) -> Workload:
-        """Return the traffic as the workload of a scenario, for a run of `duration_ns`."""
+    def workload(self, duration_ns: int | None = None) -> Workload:
+        """Return the traffic as the workload of a scenario, for a run of `duration_ns`.
+
+        Without a duration, blocks and requests are written until the run ends.
+        """
         if self.kind == "bulk":
             return Bulk()
         if self.finite:
             return File(size=f"{self.size}B")
-        stop = f"{max(round(duration_ns * WRITING), 1)}ns"
+        stop = None if duration_ns is None else f"{max(round(duration_ns * WRITING), 1)}ns"
         if self.kind == "blocks":
             return ConstantRate(rate=f"{self.rate_bps}bit", block=f"{self.block}B", stop=stop)
         return RequestResponse(

@@ -16,7 +16,7 @@ from plait.advice.candidates import Candidate, table_of
 from plait.advice.choices import Direction
 from plait.advice.links import PACKET, KnownPath
 from plait.advice.outcome import Outcome, outcome_of
-from plait.advice.traffic import Traffic
+from plait.advice.traffic import WARMUP, Traffic
 from plait.advice.variations import Variation, cut_recording, nominal, queue_ns, variations, varied
 from plait.runs.run import Task, run_tasks
 from plait.scenarios.scenario import Scenario
@@ -24,10 +24,10 @@ from plait.scenarios.scheduler import Choice, parse_choice
 from plait.scenarios.transport import Transport
 from plait.scenarios.units import NANOSECONDS
 
-WARMUP = 0.25
-"""Share of a run of endless traffic that is not counted."""
 EVENTS_PER_PACKET = 2.2
 """Approximate number of the simulator's events per packet: the packet and its acknowledgement."""
+EXPLORED = 1
+"""Series of the variations that choose the schedulers."""
 FIRST_GUESS = 30
 """The progress bar assumes that the first batch takes one part in this many of the budget."""
 
@@ -86,7 +86,8 @@ class Cell:
 class TrialRunner:
     """Makes runs, counts their events, and keeps the pieces of recordings that they need.
 
-    It is a context manager: the pieces are in a temporary folder.
+    It is a context manager: the pieces are in a temporary folder. The choice of schedulers rests on
+    the variations `explored`. All figures rest on `variations`.
     """
 
     def __init__(
@@ -98,6 +99,7 @@ class TrialRunner:
         planned: int = 1,
     ) -> None:
         self.nominal = nominal(paths, seed)
+        self.explored = variations(paths, seed, EXPLORED)
         self.variations = variations(paths, seed)
         self.spent = 0
         self.runs = 0
@@ -132,7 +134,7 @@ class TrialRunner:
                 for index in chosen
             ],
             transport=setting.transport(alone=len(chosen) == 1),
-            workload=setting.traffic.workload(cell.duration_ns),
+            workload=setting.traffic.workload(None if variation is self.nominal else cell.duration_ns),
             flows=setting.traffic.flows(
                 None if scheduler is None else table_of(scheduler), setting.direction
             ),
@@ -225,10 +227,9 @@ class Grid:
         """Return the candidate's scores by variation."""
         return [outcome.score for outcome in self.outcomes[candidate]]
 
-    def add(self, runner: TrialRunner, setting: Setting, count: int) -> None:
-        """Run every candidate in the next `count` variations."""
-        start = self.variations
-        chosen = runner.variations[start : start + count]
+    def add(self, runner: TrialRunner, setting: Setting, variations: Sequence[Variation]) -> None:
+        """Run every candidate in further variations."""
+        chosen = list(variations)
         cells = [Cell(setting, one, each, self.duration_ns) for one in self.candidates for each in chosen]
         outcomes = iter(runner.run(cells))
         for one in self.candidates:

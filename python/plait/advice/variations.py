@@ -61,14 +61,18 @@ def nominal(paths: Sequence[KnownPath], seed: int) -> Variation:
     return Variation(-1, seed, tuple(Factors(1.0, 1.0, 1.0, 1.0, None, 0.0) for _ in paths))
 
 
-def variations(paths: Sequence[KnownPath], seed: int) -> list[Variation]:
-    """Return `MOST` variations, evenly distributed; the same seed gives the same variations."""
-    rng = np.random.default_rng(seed)
+def variations(paths: Sequence[KnownPath], seed: int, series: int = 0) -> list[Variation]:
+    """Return `MOST` variations, evenly distributed; the same seed gives the same variations.
+
+    Each series of a seed has other variations, with other seeds.
+    """
+    sequence = np.random.SeedSequence(seed, spawn_key=(series,) if series else ())
+    rng = np.random.default_rng(sequence)
     points = qmc.Sobol(FACTORS * len(paths), rng=rng).random_base2(MOST.bit_length() - 1)
-    seeds = np.random.SeedSequence(seed).generate_state(MOST)
+    seeds = sequence.generate_state(MOST)
     return [
         Variation(
-            number,
+            series * MOST + number,
             int(seeds[number]),
             tuple(_factors(path, row) for path, row in zip(paths, np.split(point, len(paths)), strict=True)),
         )

@@ -6,13 +6,12 @@ document and with runs of its own.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from plait.advice import numbers
 from plait.advice.deployment import Answer
 from plait.advice.findings import Findings
-from plait.advice.judging import MOSTLY, TOO_FEW, WORTH_PERCENT, Standing, is_better
+from plait.advice.judging import MOSTLY, TOO_FEW, WORTH_PERCENT, Standing
 from plait.advice.statement import Statement
 from plait.advice.traffic import Traffic
 from plait.statistics.estimate import Estimate, surely_more_than
@@ -20,22 +19,8 @@ from plait.statistics.estimate import Estimate, surely_more_than
 ADDS_NOTHING = 2.0
 """Percent. A path that adds less can be left out."""
 NEARLY_ALL = 0.9
-NEAR_BOUND = 25.0
-"""Percent: if any scheduler can gain at most this much over the best one, the advice says so."""
 DEARER = 1.2
 """Ratio of packet delays from which on a sentence about goodput mentions them."""
-LATE_BEGINNING = 2.0
-"""Connections start on the wrong path if its round trip is this many times the shortest one."""
-PROCESSOR_BPS = 10e9
-"""The lowest goodput in public reports of one MPTCP connection between fast machines."""
-SPARING, SPARED = "cheapest-first", 0.9
-"""Scheduler for metered paths. A sentence names it if it leaves less than this share of their
-load."""
-PLACES = {
-    "stock": "On stock Linux",
-    "kernel": "With Plait's kernel",
-    "simulator": "In simulation only",
-}
 
 
 def heading(advice: Findings) -> Statement:
@@ -54,6 +39,11 @@ def heading(advice: Findings) -> Statement:
         text = f"Use {alone} alone: {more} not worth it for {_purpose(traffic)}{up}."
     elif advice.verdict == "worth":
         text = f"Use {_together(advice)} {_with(advice)}{up}."
+    elif not advice.several:
+        text = (
+            f"Borderline: use {alone} alone{up}. These runs show no gain of {listed(names)} together, and do not "
+            "exclude one."
+        )
     else:
         text = f"Borderline: {alone} alone, or {_together(advice)} {_with(advice)}{up}."
     return Statement("heading", text)
@@ -68,7 +58,7 @@ def expectation(advice: Findings) -> list[Statement]:
         return [Statement("expect", f"{_expect(traffic, single, count)}.")]
     best = advice.choice.best
     gained = gain(_gain(best), traffic)
-    if advice.verdict == "not worth":
+    if not advice.several:
         paths = "Both paths" if len(advice.setting.paths) == 2 else f"All {len(advice.setting.paths)} paths"
         said = [
             Statement("expect", f"{_expect(traffic, single, count)}."),
@@ -80,7 +70,7 @@ def expectation(advice: Findings) -> list[Statement]:
         if traffic.more_is_better and best.delay_ms > DEARER * single.delay_ms:
             text = f"The price: a packet delay of {_delay(best)} instead of {_delay(single)} (p95)."
             said.append(Statement("price", text))
-    return [*said, *_certain(advice), *_bounded(best), *_beginning(advice), *_metered(advice)]
+    return [*said, *_certain(advice)]
 
 
 def value(traffic: Traffic, score: float) -> str:
@@ -163,12 +153,12 @@ def certainty(holds: int, count: int, *, unsure: bool = False) -> str:
 
 
 def places(advice: Findings) -> list[Statement]:
-    """Tell stock Linux if it is not recommended, gains of further places, and other schedulers.
+    """Tell stock Linux if it is not recommended, and other schedulers.
 
     The result is empty if one path alone is recommended: then there is nothing to schedule.
     """
     choice, traffic = advice.choice, advice.setting.traffic
-    if choice is None or advice.verdict not in ("worth", "borderline"):
+    if choice is None or not advice.several:
         return []
     said, here = [], answer(advice)
     first, best = advice.answers[0], choice.best
@@ -177,14 +167,6 @@ def places(advice: Findings) -> list[Statement]:
         against = f"{gain(_gain(row), traffic)} against {advice.single.label}"
         text = f"On stock Linux ({row.label}): {against}, {WORTHY[first.verdict]}."
         said.append(Statement("place", text))
-    for before, more in zip(advice.answers, advice.answers[1:], strict=False):
-        if advice.answers.index(more) <= advice.answers.index(here) or more.adds is None:
-            continue
-        if is_better(more.adds, traffic, more.choice.width):
-            row, base = more.best_new, before.choice.best
-            added = f"{gain(more.adds, traffic)} against {base.label}"
-            text = f"{PLACES[more.place]}, the scheduler {row.label} would add: {added}"
-            said.append(Statement("place-adds", f"{text}{_slower(traffic, row, base)}."))
     lags = len(choice.lags)
     if lags:
         better, alike, unknown = len(choice.better), len(choice.alike), len(choice.undecided)
@@ -198,11 +180,16 @@ def places(advice: Findings) -> list[Statement]:
         told = ", ".join(f"{count} {how}" for how, count in counts.items() if count)
         text = f"Of {lags} other {ones}, against {best.label}: {told}."
         said.append(Statement("others", text))
+    if advice.dropped:
+        count, before = len(advice.dropped), advice.simulated.explored
+        ones = "scheduler" if count == 1 else "schedulers"
+        text = f"{count} more {ones} ran only in {before} other variations, which chose these."
+        said.append(Statement("dropped", text))
     if choice.quicker is not None:
         quick = choice.quicker
         delays = f"a packet delay of {_delay(quick)} instead of {_delay(best)} (p95)"
         said.append(Statement("quicker", f"If delay matters too: {quick.label}, with {delays}."))
-    return [*said, *_copies(advice, best)]
+    return said
 
 
 WORTHY = {"worth": "worth it", "borderline": "borderline", "not worth": "not worth it"}
@@ -212,7 +199,7 @@ def _delay(one: Standing) -> str:
     return numbers.time(one.delay_ms / 1e3)
 
 
-def _slower(traffic: Traffic, one: Standing, base: Standing) -> str:
+def slower(traffic: Traffic, one: Standing, base: Standing) -> str:
     """Tell the packet delay if it is much longer or shorter."""
     if not traffic.more_is_better or 1 / DEARER <= one.delay_ms / base.delay_ms <= DEARER:
         return ""
@@ -263,88 +250,23 @@ def _certain(advice: Findings) -> list[Statement]:
     elif few:
         word += f", since a run has few {traffic.things}"
     elif word == "Sure":
-        word += ", if losses are as stated" if advice.capped else ", if links are as stated"
+        word += f", {_condition(advice)}"
     gains = f"the gain is {'at least' if more else 'less than'} {WORTH_PERCENT:.0f} %"
     return [Statement("certain-gain", f"{word}: {gains} in {holds} of {count} variations.")]
 
 
-def _bounded(best: Standing) -> list[Statement]:
-    """Tell that no scheduler is much better, if a bound proves it."""
-    if best.bound_gain is None or best.bound_gain > NEAR_BOUND:
-        return []
-    least = max(math.ceil(best.bound_gain), 0)
-    text = f"No scheduler can gain more than {least} % over {best.label} here, in the median (plait bound)."
-    return [Statement("bound", text)]
+def _condition(advice: Findings) -> str:
+    """Return the condition of a sure statement."""
+    if advice.capped:
+        return "if losses are as stated"
+    if advice.failure is not None or any(path.outage for path in advice.setting.paths):
+        return "if links are as stated"
+    return f"as long as {'neither' if len(advice.setting.paths) == 2 else 'no'} link fails"
 
 
-def _beginning(advice: Findings) -> list[Statement]:
-    """Advise on the first path if connections start on the wrong one.
-
-    Short transfers and the first round trips depend on it.
-    """
-    first, *_ = paths = advice.setting.paths
-    quick = min(paths, key=lambda path: path.rtt_ns)
-    alone = advice.single.label.removesuffix(" alone")
-    if first.rtt_ns >= LATE_BEGINNING * quick.rtt_ns:
-        why, name = f", with a round trip of {numbers.time(first.rtt_ns / 1e9)}", quick.name
-    elif advice.setting.traffic.finite and first.name != alone:
-        why, name = "", alone
-    else:
-        return []
-    text = f"Connections begin on {first.name}, the first path named{why}: name {name} first if they can begin there."
-    return [Statement("beginning", text)]
-
-
-def processor(advice: Findings) -> list[Statement]:
-    """Warn if the links are faster than a processor."""
-    flows = len(advice.setting.traffic.begins_ns() or [0])
-    if advice.verdict == "nothing" or _used(advice).goodput_bps / flows < PROCESSOR_BPS:
-        return []
-    text = (
-        "WARNING: a processor limits this, not the links. Public reports have 10 to 16 Gbit/s over one MPTCP "
-        "connection (mptcp_net-next #592, multipath-tcp/mptcp #380), and the first one 43 Gbit/s with TCP over one "
-        "link."
-    )
-    return [Statement("processor", text)]
-
-
-def _used(advice: Findings) -> Standing:
+def used(advice: Findings) -> Standing:
     """Return the row of the recommendation."""
-    several = advice.choice is not None and advice.verdict in ("worth", "borderline")
-    return advice.choice.best if several and advice.choice is not None else advice.single
-
-
-def _metered(advice: Findings) -> list[Statement]:
-    """Tell the load of metered paths, and ways to reduce it."""
-    paths, used, traffic = advice.setting.paths, _used(advice), advice.setting.traffic
-    loads = {
-        index: share
-        for index, share in zip(used.candidate.paths, used.shares, strict=True)
-        if paths[index].metered
-    }
-    said = []
-    for index, share in loads.items():
-        text = (
-            f"{paths[index].name} is metered: {used.label} sends {numbers.share(share)} of the packets there"
-        )
-        cap, load = paths[index].cap, share * used.goodput_bps * used.overhead
-        if cap is not None and load > 0:
-            text += f", so {numbers.size(cap)} last for {numbers.time(cap * 8 / load)} of such traffic"
-        said.append(Statement("metered", f"{text}."))
-    singles = [one for one in advice.standings if one.candidate.scheduler is None]
-    free = next((one for one in singles if not paths[one.candidate.paths[0]].metered), None)
-    if free is None or not loads:
-        return said
-    names = listed([paths[index].name for index in loads])
-    text = (
-        f"To spare {names}: {free.label}, with the rest as backup paths (… subflow backup), has "
-        f"{value(traffic, free.value)} {traffic.noun}"
-    )
-    sparing = next((one for one in advice.standings if one.label == SPARING), None)
-    if sparing is not None and sum(sparing.shares[index] for index in loads) < SPARED * sum(loads.values()):
-        shared = numbers.share(sum(sparing.shares[index] for index in loads))
-        text += f"; {SPARING} (Plait's kernel) sends {shared} there, for {value(traffic, sparing.value)}"
-    return [*said, Statement("sparing", f"{text}.")]
+    return advice.choice.best if advice.several and advice.choice is not None else advice.single
 
 
 def _gain(one: Standing) -> Estimate:
@@ -372,14 +294,3 @@ def _together(advice: Findings) -> str:
     if spare is not None:
         return f"{listed([name for name in names if name != spare])}, but not {spare},"
     return f"{listed(names)} together" if len(names) == 2 else f"all {len(names)} paths"
-
-
-def _copies(advice: Findings, best: Standing) -> list[Statement]:
-    if not best.copies:
-        return []
-    traffic = advice.setting.traffic
-    plain = next((one for one in schedulers(advice) if not one.copies), None)
-    instead = f" Without copies {plain.label} is best: {value(traffic, plain.value)}." if plain else ""
-    sent = numbers.digits(round(best.overhead, 1))
-    text = f"{best.label} sends {sent} packets for each one delivered: consider the cost of data.{instead}"
-    return [Statement("copies", text)]

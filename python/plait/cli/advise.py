@@ -25,8 +25,8 @@ from plait.support.files import whole_file
     metavar='"NAME RATE RTT [LOSS] [KEY=VALUE…]"',
     help="A path, such as 'lte 30Mbit 60ms 1%', 'lte trace=FILE 40ms' or a preset such as 'dsl'. Repeat it for each "
     "path. Connections begin on the first one. Ranges: rtt=25-60ms. Keys: queue=50p (fq_codel where a router "
-    "shapes), jitter=5ms, loss=burst:1%:10, back=1Mbit or back-trace=FILE (other direction), cost=1 and cap=50GB "
-    "(metered), preset=lte.",
+    "shapes), jitter=5ms, loss=burst:1%:10, outage=60s:3s (fails every 60 s, for 3 s), back=1Mbit or "
+    "back-trace=FILE (other direction), cost=1 and cap=50GB (metered), preset=lte.",
 )
 @click.option("--traffic", default="bulk", show_default=True, metavar="TRAFFIC", help=f"{FORMS}.")
 @click.option(
@@ -99,7 +99,7 @@ def advise(
 ) -> None:
     """Recommend a scheduler and a buffer for your links, and judge if a second path is worth it.
 
-    Simulates every scheduler over variations of the given links, in seconds.
+    Simulates every scheduler over variations of the given links, and the best ones over more, in seconds.
 
     \b
     plait advise --path dsl --path starlink

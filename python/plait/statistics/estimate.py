@@ -80,13 +80,12 @@ def student(count: Any) -> Any:
 
 
 def width_for_many(comparisons: int, count: int) -> float:
-    """Return the factor that widens bootstrap 95 % intervals for many simultaneous comparisons.
+    """Return the factor that widens Student's 95 % intervals for many simultaneous comparisons.
 
-    It is Bonferroni's correction with Student's quantiles for `count` values, since a bootstrap of
-    few values is too narrow.
+    It is Bonferroni's correction for intervals of `count` values.
     """
-    tail = (1 - CONFIDENCE) / 2
-    return float(stats.t.ppf(1 - tail / max(comparisons, 1), max(count - 1, 1)) / stats.norm.ppf(1 - tail))
+    tail, freedom = (1 - CONFIDENCE) / 2, max(count - 1, 1)
+    return float(stats.t.ppf(1 - tail / max(comparisons, 1), freedom) / stats.t.ppf(1 - tail, freedom))
 
 
 def surely_more_than(share: float, holds: int, count: int) -> bool:

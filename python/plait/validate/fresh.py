@@ -148,7 +148,7 @@ class _Fresh:
     def _places(self) -> Iterator[str]:
         for before, here in zip(self.advice.answers, self.advice.answers[1:], strict=False):
             found = self.gain(here.best_new.candidate, before.choice.best.candidate)
-            yield from self._number("place-adds", here.adds, found)
+            yield from self._number("adds", here.adds, found)
 
     def _capped(self) -> Iterator[str]:
         for one in self.advice.capped:

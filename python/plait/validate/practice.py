@@ -8,13 +8,23 @@ from itertools import pairwise
 from typing import Any
 
 from plait.scenarios.units import duration_ns, rate_bps, size_bytes
-from plait.validate.reading import AMOUNT, PERCENT, Document, amount, group, share, single, standing, unit
+from plait.validate.reading import (
+    AMOUNT,
+    PERCENT,
+    Document,
+    amount,
+    group,
+    several,
+    share,
+    single,
+    standing,
+    unit,
+)
 
 
 def _used(document: Document) -> dict[str, Any]:
     """Return the row of the recommendation."""
-    several = document["verdict"] in ("worth", "borderline")
-    return standing(document, document["scheduler"]) if several else single(document)
+    return standing(document, document["scheduler"]) if several(document) else single(document)
 
 
 def _processor(_: str, document: Document) -> Iterator[str]:
@@ -61,7 +71,7 @@ def _sparing(text: str, document: Document) -> Iterator[str]:
 
 
 def _udp(text: str, document: Document) -> Iterator[str]:
-    if ("these numbers do not hold for" in text) != document["asked"]["traffic"].startswith("blocks"):
+    if ("these numbers are for blocks over TCP" in text) != document["asked"]["traffic"].startswith("blocks"):
         yield "the traffic is other"
 
 
@@ -73,18 +83,16 @@ def _note(text: str, _: Document) -> Iterator[str]:
 def _do(text: str, document: Document) -> Iterator[str]:
     if document["verdict"] not in ("worth", "borderline", "not worth"):
         yield "nothing is recommended"
-    if ("as a spare only" in text) != (document["verdict"] == "not worth"):
+    if ("as a spare only" in text) == several(document):
         yield f"the verdict is {document['verdict']}"
     told = [one["command"] for one in document["commands"]]
     endpoints = [one for one in told if one.startswith("ip mptcp endpoint add")]
-    paths = (
-        len(document["use_paths"]) if document["verdict"] != "not worth" else len(document["asked"]["paths"])
-    )
+    paths = len(document["use_paths"]) if several(document) else len(document["asked"]["paths"])
     if len(endpoints) != paths - 1 or "ip mptcp limits set subflow 8" not in told:
         yield f"{paths} paths, {len(endpoints)} endpoints"
     here = next(one for one in document["answers"] if one["scheduler"] == document["scheduler"])
     chosen = any(one.startswith("plait-mptcp use ") for one in told)
-    if chosen != (here["where"] == "kernel" and document["verdict"] != "not worth"):
+    if chosen != (here["where"] == "kernel" and several(document)):
         yield f"the scheduler is {here}"
 
 

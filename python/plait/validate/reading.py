@@ -110,6 +110,14 @@ def single(document: Document) -> dict[str, Any]:
     return standing(document, f"{document['best_single_path']} alone")
 
 
+def several(document: Document) -> bool:
+    """Return whether several paths are recommended: worth it, or borderline with a gain."""
+    if document["verdict"] == "borderline":
+        gains = standing(document, document["scheduler"])["gain_percent"]["value"] > 0
+        return bool(gains or len(document["asked"]["paths"]) > 2)
+    return bool(document["verdict"] == "worth")
+
+
 def unit(document: Document) -> float:
     """Return the value of a score of one in bit/s or seconds."""
     return 1e-3 if document["metric"].endswith(("mean", "p50", "p95", "p99", "max")) else 1.0

@@ -11,25 +11,24 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from plait.validate.certainty import CERTAINTY, MOSTLY
+from plait.validate.comparisons import COMPARISONS, WORTH, estimate, worth
 from plait.validate.practice import PRACTICE
 from plait.validate.reading import (
     AMOUNT,
     PERCENT,
     Document,
-    Written,
     alike,
     amount,
     end,
     gain,
     group,
     percent,
+    several,
     share,
     single,
     standing,
     unit,
 )
-
-WORTH = 10.0
 
 
 def complaints(document: Document) -> list[str]:
@@ -61,26 +60,6 @@ def complaints(document: Document) -> list[str]:
     return found
 
 
-def _surely_better(lag: Mapping[str, Any], document: Document) -> bool:
-    """Whether a gain is beyond chance, given that the best of many schedulers is compared."""
-    sure = lag["value"] - document["width_for_many"] * (lag["value"] - end(lag, "low")) > 0
-    return bool(sure and lag["value"] > alike(document))
-
-
-def _estimate(said: tuple[Written, tuple[Written, Written] | None], found: Mapping[str, Any]) -> bool:
-    value, ends = said
-    within = ends is None or (ends[0].says(end(found, "low")) and ends[1].says(end(found, "high")))
-    return value.says(found["value"]) and within
-
-
-def _worth(row: Mapping[str, Any], count: int) -> str:
-    """Return the verdict that a row's numbers allow."""
-    low, high = end(row["gain_percent"], "low"), end(row["gain_percent"], "high")
-    if low >= WORTH and row["worth_in"] >= MOSTLY * count:
-        return "worth"
-    return "not worth" if high < WORTH and count - row["worth_in"] >= MOSTLY * count else "borderline"
-
-
 def _heading(text: str, document: Document) -> Iterator[str]:
     verdict, count = document["verdict"], document["simulated"]["variations"]
     if verdict in ("nothing", "one path"):
@@ -91,8 +70,8 @@ def _heading(text: str, document: Document) -> Iterator[str]:
             yield "something delivers all"
         return
     row = standing(document, document["scheduler"])
-    if _worth(row, count) != verdict:
-        yield f"the numbers say {_worth(row, count)}, the verdict is {verdict}"
+    if worth(row, count) != verdict:
+        yield f"the numbers say {worth(row, count)}, the verdict is {verdict}"
     begins = {
         "worth": "Use ",
         "not worth": f"Use {document['best_single_path']} alone:",
@@ -100,7 +79,7 @@ def _heading(text: str, document: Document) -> Iterator[str]:
     }
     if not text.startswith(begins[verdict]):
         yield f"the verdict is {verdict}"
-    if verdict == "not worth":
+    if not several(document):
         return
     if document["scheduler"] not in text:
         yield f"{document['scheduler']} is the scheduler"
@@ -138,13 +117,13 @@ def _expect(text: str, document: Document) -> Iterator[str]:
         alone = single(document)
         if not amount(amounts[3]).says(alone["median"] * scale) or f"with {alone['label']}" not in text:
             yield f"alone: {alone['median']}"
-        if not _estimate(gain(text), row["gain_percent"]):
+        if not estimate(gain(text), row["gain_percent"]):
             yield f"the gain is {row['gain_percent']}"
 
 
 def _together(text: str, document: Document) -> Iterator[str]:
     row = standing(document, group(r" with (\S+):", text))
-    if not _estimate(gain(text), row["gain_percent"]):
+    if not estimate(gain(text), row["gain_percent"]):
         yield f"the gain is {row['gain_percent']}"
 
 
@@ -192,113 +171,41 @@ def _measure(text: str, document: Document) -> Iterator[str]:
         yield "a path is missing"
 
 
-def _place(text: str, document: Document) -> Iterator[str]:
-    answer = document["answers"][0]
-    row = standing(document, answer["scheduler"])
-    words = {"worth": "worth it", "borderline": "borderline", "not worth": "not worth it"}
-    if f"({answer['scheduler']})" not in text or not text.endswith(f", {words[answer['verdict']]}."):
-        yield f"it is {answer}"
-    if _worth(row, document["simulated"]["variations"]) != answer["verdict"]:
-        yield "the verdict is another"
-    if not _estimate(gain(text), row["gain_percent"]):
-        yield f"the gain is {row['gain_percent']}"
-
-
-def _place_adds(text: str, document: Document) -> Iterator[str]:
-    where = "kernel" if text.startswith("With Plait's kernel") else "simulator"
-    place = next(at for at, one in enumerate(document["answers"]) if one["where"] == where)
-    answer, before = document["answers"][place], document["answers"][place - 1]
-    adds = answer["adds_percent"]
-    if answer["best_of_its_own"] not in text or f"against {before['scheduler']}" not in text:
-        yield f"it is {answer['best_of_its_own']} against {before['scheduler']}"
-    if not _estimate(gain(text), adds):
-        yield f"what it adds is {adds}"
-    if not _surely_better(adds, document):
-        yield "it adds nothing that is sure"
-    yield from _delays(text, document, answer["best_of_its_own"], before["scheduler"])
-
-
-def _delays(text: str, document: Document, *labels: str) -> Iterator[str]:
-    """Check packets' delays if the text has them; it must have them if they differ."""
-    both = [standing(document, label)["app_delay_ms_p95"] / 1e3 for label in labels]
-    said = re.search(rf"packet delay of ({AMOUNT}) instead of ({AMOUNT}) \(p95\)", text)
-    if said and not all(amount(one).says(delay) for one, delay in zip(said.groups(), both, strict=True)):
-        yield f"the delays are {both}"
-    if document["metric"] == "goodput_bps" and not said and both[0] > 1.2 * both[1]:
-        yield f"the delays are {both}, and nobody says so"
-
-
-def _price(text: str, document: Document) -> Iterator[str]:
-    yield from _delays(text, document, document["scheduler"], single(document)["label"])
-
-
-def _others(text: str, document: Document) -> Iterator[str]:
-    lags = document["against_scheduler_percent"]
-    better = {name for name, lag in lags.items() if _surely_better(lag, document)}
-    close = {
-        name
-        for name, lag in lags.items()
-        if abs(lag["value"]) <= alike(document)
-        and max(-end(lag, "low"), end(lag, "high")) <= 2 * alike(document)
-    }
-    worse = {name for name in lags.keys() - better - close if end(lags[name], "high") < 0}
-    told = re.match(r"Of (\d+) other schedulers?, against (\S+): (.*)\.$", text)
-    assert told is not None
-    counts = {"better": len(better), "as good": len(close), "worse": len(worse)}
-    counts["not told apart"] = len(lags) - sum(counts.values())
-    said = {
-        how: int(count) for count, how in re.findall(r"(\d+) (better|as good|worse|not told apart)", told[3])
-    }
-    within = re.search(r"within (\d+) %", told[3])
-    if within and float(within[1]) != alike(document):
-        yield f"as good is within {alike(document)} %"
-    if int(told[1]) != len(lags) or told[2] != document["scheduler"]:
-        yield f"there are {len(lags)}"
-    if said != {how: count for how, count in counts.items() if count}:
-        yield f"the counts are {counts}"
-    if (better, close) != (set(document["better"]), set(document["as_good"])):
-        yield "the document names others"
-
-
-def _quicker(text: str, document: Document) -> Iterator[str]:
-    quick, best = group(r"too: (\S+), with", text), document["scheduler"]
-    yield from _delays(text, document, quick, best)
-    lag = document["against_scheduler_percent"][quick]
-    if abs(lag["value"]) > alike(document):
-        yield f"{quick} is not as good: {lag}"
-
-
-def _copies(text: str, document: Document) -> Iterator[str]:
-    row = standing(document, document["scheduler"])
-    if abs(float(group(r"sends ([\d.]+) packets", text)) - row["packets_sent_per_delivered"]) > 0.06:
-        yield f"it sends {row['packets_sent_per_delivered']}"
-
-
 def _buffer(text: str, document: Document) -> Iterator[str]:
     found = document["receive_buffer"]
     given, *others = re.findall(AMOUNT, text)
     tolerated = max(3.0, alike(document))
     cost = found["given_cost_percent"]["value"]
-    if not amount(given).says(found["given_bytes"]) or not _costs("costs", text, cost):
+    stated = text.partition(". It costs ")[2] or group(r"costs ([^,]*),", text)
+    written = group(rf"^({PERCENT}|nothing)", stated)
+    if not amount(given).says(found["given_bytes"]) or not _written_cost(written, cost):
         yield f"{found['given_bytes']} costs {cost}"
     surely = end(found["given_cost_percent"], "high") <= 2 * tolerated
-    enough = found["given_bytes"] >= found["needed_bytes"] or (cost <= tolerated and surely)
-    if enough != (" is enough" in text):
+    enough = cost <= tolerated and surely
+    if enough != (f"{given} is enough: it costs" in text):
         yield f"it is {'' if enough else 'not '}enough"
-    if " is too small" in text and end(found["given_cost_percent"], "low") <= 0:
-        yield "it may cost nothing"
-    if "would cost" in text:
+    small = (
+        not enough
+        and end(found["given_cost_percent"], "low") > 0
+        and found["given_bytes"] < found["needed_bytes"]
+    )
+    if small != (" is too small: " in text):
+        yield f"it is {'' if small else 'not '}too small"
+    if len(others) > 1:  # the last amount is the duration of runs
         then = found["cost_percent_by_bytes"][str(found["needed_bytes"])]
         most = end(found["needed_cost_percent"], "high")
         if not amount(others[0]).says(found["needed_bytes"]) or then > tolerated or most > 2 * tolerated:
             yield f"needed are {found['needed_bytes']}, which cost {then}, {most} at most"
-        if not _costs("would cost", text, then):
-            yield f"{found['needed_bytes']} would cost {then}"
+        if small and not _costs("is enough: it costs", text, then):
+            yield f"{found['needed_bytes']} costs {then}"
 
 
 def _costs(verb: str, text: str, cost: float) -> bool:
     """Whether a cost follows a verb: in percent, or as nothing."""
-    said = group(rf"{verb} ({PERCENT}|nothing)", text)
+    return _written_cost(group(rf"{verb} ({PERCENT}|nothing)", text), cost)
+
+
+def _written_cost(said: str, cost: float) -> bool:
     return cost < 0.0501 if said == "nothing" else percent(said.removesuffix(" more")).says(cost)
 
 
@@ -336,7 +243,7 @@ def _tried(text: str, document: Document, kind: str) -> Iterator[str]:
     for value, _, rest, holds, count in parts:
         step = next(one for one in steps if (_says(value, one["value"], key) if value else one["value"] == 0))
         told.append(step)
-        if not _estimate(gain(rest), step["gain_percent"]) or (int(holds), int(count)) != (
+        if not estimate(gain(rest), step["gain_percent"]) or (int(holds), int(count)) != (
             step["worth_in"],
             step["variations"],
         ):
@@ -344,7 +251,11 @@ def _tried(text: str, document: Document, kind: str) -> Iterator[str]:
     enough = [
         one for one in steps if _wide(one, "low") >= WORTH and one["worth_in"] >= MOSTLY * one["variations"]
     ]
-    vain = [one for one in steps if _wide(one, "high") < WORTH]
+    vain = [
+        one
+        for one in steps
+        if (_wide(one, "high") if one["worth_in"] else end(one["gain_percent"], "high")) < WORTH
+    ]
     if kind == "enough" and (not enough or told[0] is not enough[0]):
         yield "the first that is enough is another"
     if kind == "vain" and (len(vain) != len(steps) or told[0] is not steps[-1]):
@@ -381,12 +292,6 @@ CHECKS: dict[str, Callable[[str, Document], Iterator[str]]] = {
     **CERTAINTY,
     "capped": _capped,
     "measure": _measure,
-    "place": _place,
-    "place-adds": _place_adds,
-    "quicker": _quicker,
-    "copies": _copies,
-    "price": _price,
-    "others": _others,
     "buffer": _buffer,
     "buffer-rule": _buffer_rule,
     "path-adds": _path_adds,
@@ -395,6 +300,7 @@ CHECKS: dict[str, Callable[[str, Document], Iterator[str]]] = {
     "threshold-enough": lambda text, document: _tried(text, document, "enough"),
     "threshold-vain": lambda text, document: _tried(text, document, "vain"),
     "threshold-open": lambda text, document: _tried(text, document, "open"),
+    **COMPARISONS,
     **PRACTICE,
 }
 """The check for each kind of sentence."""

@@ -1,0 +1,123 @@
+"""The two stages of an advice, failures of links, and the sentences that depend on them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import plait
+from plait import advise
+from plait.advice import parse_path, parse_traffic
+from plait.advice.buffer import BufferAdvice
+from plait.advice.candidates import candidates, stock, usual_schedulers
+from plait.advice.doing import commands
+from plait.advice.outcome import Outcome
+from plait.advice.trial import Setting, TrialRunner
+from plait.statistics.estimate import Estimate
+from plait.validate.coverage import measured
+from plait.validate.statements import complaints
+
+DSL, LTE = "dsl 4Mbit 25ms queue=20p", "lte 3Mbit 60ms queue=30p"
+FEW = ("round-robin", stock(), "daps", "redundant")
+
+
+def _setting() -> Setting:
+    return Setting(
+        paths=(parse_path(DSL), parse_path(LTE)),
+        traffic=parse_traffic("blocks:1Mbit", "p99"),
+        protocol="mptcp",
+        receive_buffer=6 << 20,
+    )
+
+
+@pytest.mark.parametrize("stages", [1, 2])
+def test_without_a_true_difference_only_one_stage_finds_one(stages: int) -> None:
+    """All schedulers but that of stock Linux have the median delay of a path alone: gains are chance."""
+    singles, multiple = candidates(2, [stock(), *usual_schedulers(messages=True)[:12]])
+    rng = np.random.default_rng(3)
+    pool = {
+        one: [
+            Outcome(float(score), True, 1e6, 20.0, 1e5, 1.0, 500, 1000, (1.0,) * len(one.paths))
+            for score in (500 if one.scheduler == stock() else 50)
+            * np.exp(rng.normal(0, 0.8 if one.scheduler else 0.1, 256))
+        ]
+        for one in (*singles, *multiple)
+    }
+    inside, verdicts = measured(_setting(), pool, 60, stages=stages)
+    if stages == 1:
+        assert inside < 45
+        assert verdicts["worth"] > 6
+    else:
+        assert inside >= 54
+        assert verdicts["worth"] <= 1
+        assert verdicts["borderline"] > 50
+
+
+def test_both_stages_have_other_variations() -> None:
+    with TrialRunner(_setting().paths, seed=1) as runner:
+        first, second = runner.explored, runner.variations
+    assert not {one.seed for one in first} & {one.seed for one in second}
+    assert not {one.factors for one in first} & {one.factors for one in second}
+
+
+def test_the_delay_during_a_failure_is_told_beside_one_path_alone() -> None:
+    advice = advise([DSL, "slow 2Mbit 150ms"], "blocks:500kbit", schedulers=FEW, events=2_000_000)
+    assert advice.verdict == "not worth"
+    assert advice.failure is not None
+    # The path fails for 3 s, and a spare ends the wait after a timeout.
+    assert advice.failure.alone > 3 > advice.failure.spare
+    assert advice.failure.copied is not None
+    assert "If dsl fails for 3 s, the slowest block takes " in advice.text
+    assert complaints(advice.document()) == []
+
+
+def test_a_stated_failure_changes_the_answer() -> None:
+    """Without failures dsl has short delays; with them its worst delay is the failure."""
+    calm, failing = (
+        advise([dsl, LTE], "blocks:500kbit", metric="max", schedulers=FEW, events=2_000_000)
+        for dsl in (DSL, f"{DSL} outage=10s:2s")
+    )
+    assert calm.single.label == "dsl alone"
+    assert failing.single.label == "lte alone"
+    assert failing.simulated.duration_s >= 20
+    table = failing.scenario.to_dict()["path"][0]["outages"]
+    assert (table["every"], table["length"]) == ("10000000000ns", "2000000000ns")
+    for text in ("outage=10s", "outage=2s:10s", "outage=10s:0s", "outage=10s-12s"):
+        with pytest.raises(plait.ScenarioError, match="expected EVERY:LENGTH"):
+            parse_path(f"dsl 4Mbit 25ms {text}")
+
+
+def test_a_stream_carries_its_rate() -> None:
+    advice = advise([DSL, LTE], "blocks:1Mbit", schedulers=FEW, events=1_000_000)
+    assert advice.single.goodput_bps == pytest.approx(1e6, rel=0.01)
+    saved = plait.run(advice.scenario, stock()).metrics["goodput_bps"]
+    assert saved == pytest.approx(1e6, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("lte", "option"),
+    [
+        (LTE, "--redundant-port PORT"),
+        (f"{LTE} 1%", "--congestion bbr"),
+        (f"{LTE} cost=1", "--backup DEVICE_LTE"),
+    ],
+)
+def test_the_proxy_commands_are_those_of_the_text(lte: str, option: str) -> None:
+    advice = advise([DSL, lte], "blocks:500kbit", schedulers=FEW, events=500_000)
+    near = next(one.text for one in commands(advice) if "--udp" in one.text)
+    assert option in near
+    assert option.split(maxsplit=1)[0] in next(
+        one["text"] for one in advice.document()["statements"] if one["kind"] == "udp"
+    )
+
+
+def test_a_buffer_is_enough_or_too_small_or_unknown() -> None:
+    def found(cost: Estimate, needed: int) -> BufferAdvice:
+        return BufferAdvice("x", 100, cost, 5.0, needed, Estimate(0.0), False, 800, (), 8, 1.0)
+
+    # 28 % more delay is not "enough", although a smaller size costs nothing in other variations.
+    unknown = found(Estimate(28.0, -10.0, 60.0), 50)
+    assert (unknown.enough, unknown.too_small) == (False, False)
+    small = found(Estimate(28.0, 10.0, 60.0), 200)
+    assert (small.enough, small.too_small) == (False, True)
+    assert found(Estimate(1.0, 0.0, 2.0), 50).enough
