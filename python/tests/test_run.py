@@ -1,5 +1,6 @@
 import hashlib
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
 import pytest
@@ -69,14 +70,16 @@ def test_metrics_and_tables(scenario: plait.Scenario) -> None:
 
 @pytest.mark.parametrize("protocol", ["mptcp", "mpquic", "cmt-sctp"])
 @pytest.mark.parametrize("loss", ["0%", "2%"])
-def test_a_duplicate_arrives_and_is_not_a_loss(protocol: str, loss: str) -> None:
+def test_a_duplicate_arrives_and_is_not_a_loss(
+    protocol: Literal["mptcp", "mpquic", "cmt-sctp"], loss: str
+) -> None:
     paths = [plait.Path(rate="4Mbit", rtt=rtt, loss=loss, queue="100p") for rtt in ("20ms", "30ms")]
     transport = plait.Transport(protocol=protocol, receive_buffer="60kB")
     scenario = plait.Scenario(paths=paths, transport=transport, duration="5s")
     packets = plait.run(scenario, "redundant", packets=True).packets
     arrived, duplicate = packets["arrived_ns"].is_not_null(), packets["duplicate_ns"].is_not_null()
     assert not (arrived & duplicate).any()
-    assert duplicate.mean() > 0.2
+    assert duplicate.sum() > 0.2 * packets.height
     assert (packets["duplicate_ns"] > packets["sent_ns"]).filter(duplicate).all()
     # What was sent early enough has arrived, unless a link lost it.
     early = packets.filter(~arrived & ~duplicate & (pl.col("sent_ns") < 4e9))
