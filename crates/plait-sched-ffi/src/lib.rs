@@ -1,5 +1,6 @@
 //! The C interface of [`plait_sched`]: its schedulers for engines in C, and schedulers in C (or any
-//! language that calls C) for its engines. Congestion controllers and workloads for the simulator, too.
+//! language that calls C) for its engines. Shared libraries can also have congestion controllers and
+//! workloads, for the simulator.
 //!
 //! `include/plait_sched.h` is generated from this crate (by cbindgen; a test compares the two). It
 //! documents the effect, the units and the errors of every function. The README is the
