@@ -198,8 +198,9 @@ def test_a_path_that_carried_nothing_is_named_in_one_line(command: Command, tmp_
     both = ("compare", "two.toml", "--schedulers", "round-robin,first.py:First")
     for arguments in (both, (*both, "--seeds", "2"), ("run", "two.toml", "--scheduler", "first.py:First")):
         lines = command(*arguments).stdout.splitlines()
-        assert [one for one in lines if "no packet" in one] == ["no packet sent on slow with First"]
-    assert "no packet" not in command("run", "two.toml", "--scheduler", "round-robin").stdout
+        said = "no data packet after the warm-up on slow with First"
+        assert [one for one in lines if "no data packet" in one] == [said]
+    assert "no data packet" not in command("run", "two.toml", "--scheduler", "round-robin").stdout
 
 
 @pytest.mark.usefixtures("scenario_file")

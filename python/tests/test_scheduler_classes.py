@@ -93,6 +93,15 @@ class Bounded(Early):
         self.bound = bound
 
 
+class Made(Early):
+    """Has a `__new__` of its own."""
+
+    def __new__(cls, bound: int) -> Made:
+        made = super().__new__(cls)
+        made.most = bound
+        return made
+
+
 @pytest.mark.parametrize(
     ("instance", "text"),
     [
@@ -170,6 +179,7 @@ def test_parameters_of_an_instance_have_the_types_of_the_annotations() -> None:
     assert (Steps(size=5).size, Fixed(share=1).share) == (5, 1.0)
     agent = Watching(interval=0.1, depth=3)
     assert (agent.interval, agent.depth) == (0.1, 3)
+    assert Made(7).most == Made(bound=7).most == 7
 
 
 def test_a_check_takes_what_a_run_takes(scenario_file: Path) -> None:

@@ -26,7 +26,7 @@ COMMANDS = {
     "measure": Place("measure:measure", "Turn measurements of a link into a path NAME for plait advise."),
     "explain": Place(
         "explain:explain",
-        "Explain decisions: the facts of the scheduler, and the reasons against other paths.",
+        "Explain decisions: the facts of the scheduler, and which paths could send.",
     ),
     "play": Place(
         "play:play",

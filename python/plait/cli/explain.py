@@ -71,7 +71,7 @@ def explain(
     token: str | None,
     as_json: bool,
 ) -> None:
-    """Explain decisions: the facts of the scheduler, and the reasons against other paths.
+    """Explain decisions: the facts of the scheduler, and which paths could send.
 
     Simulates FILE until just after TIME, and prints the first decision from TIME on. FILE may be a
     folder of `plait send --record` or `plait run --out --decisions`; then the decision is one of

@@ -48,7 +48,7 @@ MEANING = """
 application delay: from first transmission to in-order delivery
 blocking time: from arrival to in-order delivery
 receive buffer: packets that wait for an earlier one
-aggregation benefit: 0 = the capacity of the best path, 1 = that of all paths, −1 = nothing
+aggregation benefit: 0 = capacity of the best path, 1 = that of all, −1 = nothing; not if the application is the limit
 throughput of a path: payload without duplicates
 against its bound: distance from a bound that no scheduler can beat, in percent (plait bound)
 """.strip()

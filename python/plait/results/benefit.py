@@ -76,13 +76,13 @@ class AgainstAlone:
 def limited_by_application(result: Result) -> bool:
     """Whether the application, and not the network, limits the goodput of a run.
 
-    Then the goodput shows what the application wrote. Endless traffic and files are never limited.
+    Endless traffic and files are never limited.
     """
     metrics = result.metrics
     undelivered = metrics.get("undelivered_bytes")
     if undelivered is None or metrics.get("completion_time_s") is not None:
         return False
-    return undelivered <= BACKLOG * (metrics["delivered_bytes"] + undelivered)
+    return undelivered <= BACKLOG * (metrics.get("delivered_bytes", 0) + undelivered)
 
 
 def against_bound(result: Result) -> dict[str, float]:

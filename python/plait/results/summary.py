@@ -140,7 +140,7 @@ def unused_paths(runs: Sequence[Sequence[Result]]) -> str | None:
             if not any(result.paths[place]["packets_sent"] for result in results):
                 found.setdefault(name, []).append(results[0].scheduler)
     parts = [f"on {name} with {', '.join(schedulers)}" for name, schedulers in found.items()]
-    return f"no packet sent {'; '.join(parts)}" if parts else None
+    return f"no data packet after the warm-up {'; '.join(parts)}" if parts else None
 
 
 def flow_rows(results: Sequence[Result]) -> list[tuple[str, list[Row]]]:

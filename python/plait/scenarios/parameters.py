@@ -120,6 +120,8 @@ def take(made: Any, arguments: Sequence[object], keywords: Mapping[str, object] 
         TypeError: a parameter is unknown or invalid, or has no name.
     """
     kind = type(made)
+    if kind.__new__ is not role_of(kind).base.__new__:
+        return  # its own __new__ has taken them
     known = {one.name: one for one in _attributes(kind)}
     try:
         if arguments:
