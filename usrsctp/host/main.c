@@ -178,7 +178,7 @@ static const struct correction {
 	{ "reordering", 0x040, NULL, 0 },
 	{ "chunk-size", 0x080, NULL, 0 },
 	{ "closed-window", 0x100, NULL, 0 },
-	{ "old-window", 0x200, NULL, 0 },
+	{ "old-sacks", 0x200, NULL, 0 },
 	{ "one-packet-growth", 0, usrsctp_sysctl_set_sctp_L2_abc_variable, 1 },
 };
 
