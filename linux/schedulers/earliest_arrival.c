@@ -49,6 +49,7 @@ struct minimum {
 struct train {
 	u64 first_sent;
 	u64 last_sent;
+	u64 wait;		/* predicted queueing delay of the first segment */
 	u64 first_acked;	/* time of the first segment's acknowledgment, if acknowledged */
 	u32 sent;		/* segments, without the first one */
 	u32 ahead;		/* packets in flight up to the first segment, until acknowledged */
@@ -231,13 +232,16 @@ static s64 path_delay(const struct earliest *earliest, const struct plait_path *
 static void extend(struct bottleneck *bottleneck, u64 now, u32 sent, const struct plait_path *path)
 {
 	struct train *train = &bottleneck->train;
+	u64 own;
 
 	bottleneck->last_sent = now;
 	if (!train->begun) {
+		own = mul_capped(spacing(bottleneck, path), sent);
 		*train = (struct train){
 			.begun = true,
 			.first_sent = now,
 			.last_sent = now,
+			.wait = less(less(bottleneck->free, now), own),
 			.sent = sent - 1,
 			.ahead = max_t(u32, less(path->in_flight, sent - 1), 1),
 		};
@@ -263,6 +267,7 @@ static void bottleneck_on_sent(struct bottleneck *bottleneck, u64 now, bool curr
 /* The spacing that the train shows, if the newest acknowledgment ends it; otherwise 0. */
 static u64 measure(struct bottleneck *bottleneck, u64 now, u32 acked, const struct plait_path *path)
 {
+	u64 waited = less(path->latest_rtt, least_round_trip(bottleneck, path));
 	struct train *train = &bottleneck->train;
 	u64 sent, back, each;
 	bool queued, smaller;
@@ -282,6 +287,7 @@ static u64 measure(struct bottleneck *bottleneck, u64 now, u32 acked, const stru
 		/* The acknowledgment may cover more of the train: the train begins at its end. */
 		train->acknowledged = true;
 		train->first_acked = now;
+		bottleneck->free = less(bottleneck->free, less(train->wait, waited));
 		train->sent = less(train->sent, acked - train->ahead);
 	}
 	if (train->sent >= SHORTEST && train->acked < train->sent && path->in_flight)

@@ -19,13 +19,13 @@ path = [
 
 
 def test_no_path_starves_in_any_repetition(tmp_path: Path) -> None:
-    """The first trains of LTE are often those that DSL's acknowledgements space.
+    """DSL's acknowledgements space the trains of LTE, which then seems slow and busy.
 
-    Without a correction, LTE then carries half of its rate until the end: 33 Mbit/s together
-    instead of 43.7, in 4 of these 30 repetitions.
+    Without the corrections of the estimates, LTE carries less until the end in 4 of these 30
+    repetitions: 33 to 42 Mbit/s together instead of 43.7.
     """
     links = tmp_path / "links.toml"
     links.write_text(LINKS, encoding="utf-8")
     tasks = [Task(scenario=links, seed=seed, perturb=True) for seed in range(1, 31)]
     goodputs = [result.metrics["goodput_bps"] for result in run_tasks(tasks)]
-    assert min(goodputs) > 42e6
+    assert min(goodputs) > 43e6

@@ -19,7 +19,8 @@
 //! Each segment occupies the bottleneck for one spacing. Acknowledgements correct the time when
 //! it is free. With n segments in flight it is free at most n spacings from now. It is free no
 //! earlier than n spacings after the arrival of the newest acknowledged segment, a smallest round
-//! trip ago.
+//! trip ago. The round trip of a train's first segment shows how long that segment was queued. The
+//! bottleneck is free earlier by as much as the prediction at its transmission was longer.
 
 use crate::time::{Duration, Time};
 use crate::view::Path;
@@ -61,6 +62,8 @@ impl Minimum {
 struct Train {
     first_sent: u64,
     last_sent: u64,
+    /// The predicted queueing delay of the first segment.
+    wait: u64,
     /// Segments sent, without the first one.
     sent: u32,
     /// Packets in flight up to the first segment of the train, until it is acknowledged.
@@ -173,10 +176,12 @@ impl Bottleneck {
             }
             Some(_) => {}
             None => {
+                let own = self.spacing(path).saturating_mul(u64::from(sent));
                 let ahead = path.in_flight.saturating_sub(sent - 1).max(1);
                 self.train = Some(Train {
                     first_sent: now,
                     last_sent: now,
+                    wait: self.free.saturating_sub(now).saturating_sub(own),
                     sent: sent - 1,
                     ahead,
                     first_acked: None,
@@ -236,6 +241,7 @@ impl Bottleneck {
             // A retransmission fills a gap, and many segments are acknowledged at once.
             self.train = None;
         }
+        let waited = path.latest_rtt.as_nanos().saturating_sub(self.round_trip(path));
         let train = self.train.as_mut()?;
         match train.first_acked {
             Some(_) => {
@@ -246,6 +252,7 @@ impl Bottleneck {
             None => {
                 // The acknowledgement may cover more of the train: the train begins at its end.
                 train.first_acked = Some(now);
+                self.free = self.free.saturating_sub(train.wait.saturating_sub(waited));
                 train.sent = train.sent.saturating_sub(acked - train.ahead);
             }
         }

@@ -136,6 +136,31 @@ fn an_estimate_that_is_too_large_does_not_last() {
     }
 }
 
+/// 20 segments of 5 ms each are in flight all the time, at the pace of the acknowledgements. If they
+/// were in the queue of the bottleneck, the round trip would be 100 ms longer.
+#[test]
+fn a_round_trip_without_a_queue_ends_the_predicted_one() {
+    let backlog = |rtt: u64| {
+        let (mut plait, mut path) = train(10, 0, 5, 100);
+        let connection = Connection::default();
+        path.latest_rtt = Duration::from_millis(rtt);
+        plait.decide(at(1000), &connection, core::slice::from_ref(&path));
+        for segment in 10..30 {
+            path.in_flight += 1;
+            plait.on_event(&sent(0, segment), &connection, core::slice::from_ref(&path));
+        }
+        for step in 0..60 {
+            path.in_flight -= 1;
+            plait.on_event(&acked(0, 1, rtt), &connection, core::slice::from_ref(&path));
+            plait.decide(at(1005 + 5 * step), &connection, core::slice::from_ref(&path));
+            path.in_flight += 1;
+            plait.on_event(&sent(0, 30 + step), &connection, core::slice::from_ref(&path));
+        }
+        plait.bottlenecks[0].free() / MILLI - 1300
+    };
+    assert_eq!((backlog(100), backlog(200)), (5, 100));
+}
+
 #[test]
 fn a_loss_ends_a_train() {
     let (mut plait, mut path) = (plait(&[]), path(0, 100, 50));
