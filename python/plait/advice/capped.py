@@ -69,7 +69,7 @@ def _path(runner: TrialRunner, setting: Setting, grid: Grid, index: int, events:
                 _median(runner, [Cell(one, candidate, each, duration) for each in chosen])
                 for one in (setting, *others)
             )
-            # A stream without losses has its own rate, whatever share of it losses leave.
+            # Without losses, a stream has its own rate. A ratio of medians could tell another one.
             ratios = [
                 one / (base if setting.traffic.greedy or setting.traffic.finite else as_said) for one in rest
             ]

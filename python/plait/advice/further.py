@@ -80,7 +80,9 @@ def _proxy(advice: Findings) -> str:
     if spares(advice):
         said = "With plait proxy --backup, they use the metered path only if the other one fails."
     else:
-        said = "plait proxy --redundant-port sends each datagram on every path, and so twice the data."
+        paths = len(advice.setting.paths)
+        times = "twice" if paths == 2 else f"{paths} times"
+        said = f"plait proxy --redundant-port sends each datagram on every path: {times} the data."
     if lossy(advice):
         said += (
             " Its default congestion control, CUBIC, slows down at each loss: --congestion bbr at both ends."

@@ -79,7 +79,7 @@ def _where(place: Place, scheduler: str) -> str:
 
 
 def _failing(advice: Findings) -> list[Statement]:
-    """Tell the worst delay during a failure of the recommended path, and what a spare saves."""
+    """Tell the worst delay during a failure of the recommended path, with and without a spare."""
     found = advice.failure
     if found is None:
         return []

@@ -100,12 +100,13 @@ def gain(found: Estimate, traffic: Traffic) -> str:
 
 
 def needless(advice: Findings) -> str | None:
-    """Return the path of several that adds least, if its gain is negligible."""
+    """Return the path of several that adds least, if its gain is negligible or a large loss."""
     if not advice.left_out:
         return None
     least = min(advice.left_out, key=lambda one: one.gain.value)
     high = least.gain.high if least.gain.high is not None else least.gain.value
-    return least.path if least.gain.value < ADDS_NOTHING and high < WORTH_PERCENT else None
+    none = least.gain.value < ADDS_NOTHING and high < WORTH_PERCENT
+    return least.path if none or least.gain.value < -WORTH_PERCENT else None
 
 
 def listed(names: Sequence[str]) -> str:

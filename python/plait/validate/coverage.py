@@ -2,8 +2,8 @@
 
 ``python -m plait.validate.coverage`` runs every scheduler in a large pool of variations of links on
 which no scheduler is much better. It then draws the variations of many pieces of advice from the
-pool. It prints the share of the intervals that contain the gain over the whole pool, and the share
-of each verdict: with the two stages of an advice, and with one stage of as many runs.
+pool. It prints the number of intervals that contain the gain over the whole pool, and counts the
+verdicts. It does so for the two stages of an advice, and for one stage of as many runs.
 """
 
 from __future__ import annotations
