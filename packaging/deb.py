@@ -1,18 +1,24 @@
 """Makes a Debian package of a static ``plait-quic``, and tries it in an empty folder.
 
 ``python packaging/deb.py PROGRAM FOLDER``: writes ``FOLDER/plait-quic_VERSION_ARCHITECTURE.deb`` and
-prints its name. Needs dpkg-deb. The package has the program, systemd's units, examples of their
-option files, and the licences. It starts no service.
+prints its name. Needs dpkg-deb and cargo. The package has the program, its manual page, systemd's
+units, examples of their option files, the release notes, and the licences of all linked code. It
+starts no service; its removal stops and disables them.
 """
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+
+from man import page
 
 ROOT = Path(__file__).resolve().parents[1]
 CONTROL = """\
@@ -26,6 +32,26 @@ Description: files, TCP connections and datagrams over several network paths
  plait-quic sends over all interfaces of a machine at once, and receives. The
  program is static and needs no library.
 """
+COPYRIGHT = """\
+Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+Upstream-Name: plait-quic
+Comment:
+ The program contains the Rust standard library (MIT or Apache-2.0), crates whose
+ licences are in third-party.gz, and the GNU C Library, whose licence is in
+ /usr/share/common-licenses/LGPL-2.1.
+
+Files: *
+Copyright: 2026 The Plait developers
+License: Expat or Apache-2.0
+
+License: Expat
+{expat}
+
+License: Apache-2.0
+ The text is in /usr/share/common-licenses/Apache-2.0.
+"""
+LICENCES = ("LICENSE*", "LICENCE*", "COPYING*", "COPYRIGHT*", "NOTICE*")
+"""Files of a crate that hold its licence."""
 
 
 def main(program: Path, folder: Path) -> None:
@@ -42,14 +68,22 @@ def main(program: Path, folder: Path) -> None:
             if file.suffix == ".service":
                 unit = tree / "usr/lib/systemd/system" / file.name
                 put(file, unit, 0o644)
-                unit.write_text(file.read_text().replace("/usr/local/bin/", "/usr/bin/"))
+                told = file.read_text().replace("/usr/local/bin/", "/usr/bin/")
+                unit.write_text(told.replace("docs/real-links-service.md says how", "man plait-quic"))
             else:
                 put(file, documents / "examples" / file.name, 0o644)
-        for title in ("LICENSE-APACHE", "LICENSE-MIT", "CHANGELOG.md"):
-            put(ROOT / title, documents / title, 0o644)
+        frame = (ROOT / "packaging/man/plait-quic.1.in").read_text()
+        write(tree / "usr/share/man/man1/plait-quic.1.gz", page(frame, program, version))
+        put(ROOT / "CHANGELOG.md", documents / "CHANGELOG.md", 0o644)
+        write(documents / "third-party.gz", "\n".join(third_party()))
+        expat = (ROOT / "LICENSE-MIT").read_text().partition("\n\n")[2].strip().splitlines()
+        indented = "\n".join(f" {line or '.'}" for line in expat)
+        write(documents / "copyright", COPYRIGHT.format(expat=indented))
         control = tree / "DEBIAN/control"
         control.parent.mkdir(mode=0o755)
         control.write_text(CONTROL.format(version=version, architecture=architecture))
+        for script in (ROOT / "packaging/debian").iterdir():
+            put(script, control.with_name(script.name), 0o755)
         subprocess.run(
             ["dpkg-deb", "--root-owner-group", "--build", str(tree), str(package)],
             check=True,
@@ -59,6 +93,32 @@ def main(program: Path, folder: Path) -> None:
         if said(str(unpacked / "usr/bin/plait-quic"), "--version").split()[1] != version:
             sys.exit(f"{package}: the program in it has another version")
     print(f"wrote {package}, {package.stat().st_size / 1e6:.1f} MB")
+
+
+def third_party() -> Iterator[str]:
+    """Yields the licence of each crate that is linked into the program, with its files."""
+    linked = said(
+        "cargo", "tree", "--locked", "-p", "plait-quic", "-e", "normal", "--prefix", "none", "-f", "{p}"
+    )
+    known = json.loads(said("cargo", "metadata", "--locked", "--format-version", "1"))["packages"]
+    crates = {(one["name"], one["version"]): one for one in known if one["source"] is not None}
+    names = sorted({tuple(line.split()[:2]) for line in linked.splitlines() if line})
+    for name, version in names:
+        one = crates.get((name, version.removeprefix("v")))
+        if one is None:  # a crate of Plait
+            continue
+        yield f"{name} {one['version']}: {one['license']}\n"
+        folder = Path(one["manifest_path"]).parent
+        for file in sorted({file for pattern in LICENCES for file in folder.glob(pattern) if file.is_file()}):
+            yield f"{file.name} of {name}:\n\n{file.read_text()}\n"
+
+
+def write(file: Path, text: str) -> None:
+    """Writes a file, compressed if its name says so, and makes its folders."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    data = text.encode()
+    file.write_bytes(gzip.compress(data, 9, mtime=0) if file.suffix == ".gz" else data)
+    file.chmod(0o644)
 
 
 def put(source: Path, target: Path, mode: int) -> None:

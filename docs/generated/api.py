@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import plait
+from generated import capabilities
 from generated.markdown import item, prose
-from plait import gym, plots
+from plait import analysis, gym, plots, sweep
 
 DECISIONS = ("Assign", "Wait", "Reinject", "Recall", "Limit", "Penalize", "Defer")
 WORKLOADS = ("Workload", "Write", "Request", "End", "Delivery")
@@ -50,6 +51,13 @@ def reference() -> str:
     for title, names in {**GROUPS, **({"Others": others} if others else {})}.items():
         made.append(f"## {title}")
         made += [entry(f"plait.{name}", getattr(plait, name)) for name in names]
+    made.append("## Sweeps")
+    made += [entry(f"plait.sweep.{name}", getattr(sweep, name)) for name in sweep.__all__]
+    made += [
+        entry(f"plait.analysis.{name}", getattr(analysis, name))
+        for name in analysis.__all__
+        if name not in listed
+    ]
     made.append("## Learning")
     made += [entry(f"plait.gym.{name}", getattr(gym, name)) for name in gym.__all__]
     made.append("## Figures")
@@ -63,7 +71,8 @@ def entry(name: str, thing: Any) -> str:
     if name.rpartition(".")[2] in COMPILED and not (
         inspect.isclass(thing) and issubclass(thing, BaseException)
     ):
-        return "\n\n".join([*parts, stub(thing.__name__)])
+        more = [capabilities.table()] if name == "plait.Scheduler" else []
+        return "\n\n".join([*parts, stub(thing.__name__), *more])
     if inspect.isclass(thing) and issubclass(thing, BaseException):
         return "\n\n".join([*parts, documentation(thing)])
     parts.append(f"```text\n{signature(name, thing)}\n```")
@@ -74,7 +83,7 @@ def entry(name: str, thing: Any) -> str:
 
 
 COMPILED = (
-    "Scheduler", "Connection", "Message", "PathFacts", "Event", "check_scheduler",
+    "Scheduler", "Connection", "Message", "PathFacts", "Event",
     *DECISIONS, *WORKLOADS, *CONTROLLERS,
 )  # fmt: skip
 """Compiled names: their attributes and meanings are in the stub."""

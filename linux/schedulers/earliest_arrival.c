@@ -49,6 +49,7 @@ struct minimum {
 struct train {
 	u64 first_sent;
 	u64 last_sent;
+	u64 wait;		/* predicted queueing delay of the first segment */
 	u64 first_acked;	/* time of the first segment's acknowledgment, if acknowledged */
 	u32 sent;		/* segments, without the first one */
 	u32 ahead;		/* packets in flight up to the first segment, until acknowledged */
@@ -231,13 +232,16 @@ static s64 path_delay(const struct earliest *earliest, const struct plait_path *
 static void extend(struct bottleneck *bottleneck, u64 now, u32 sent, const struct plait_path *path)
 {
 	struct train *train = &bottleneck->train;
+	u64 own;
 
 	bottleneck->last_sent = now;
 	if (!train->begun) {
+		own = mul_capped(spacing(bottleneck, path), sent);
 		*train = (struct train){
 			.begun = true,
 			.first_sent = now,
 			.last_sent = now,
+			.wait = less(less(bottleneck->free, now), own),
 			.sent = sent - 1,
 			.ahead = max_t(u32, less(path->in_flight, sent - 1), 1),
 		};
@@ -263,9 +267,10 @@ static void bottleneck_on_sent(struct bottleneck *bottleneck, u64 now, bool curr
 /* The spacing that the train shows, if the newest acknowledgment ends it; otherwise 0. */
 static u64 measure(struct bottleneck *bottleneck, u64 now, u32 acked, const struct plait_path *path)
 {
+	u64 waited = less(path->latest_rtt, least_round_trip(bottleneck, path));
 	struct train *train = &bottleneck->train;
-	u64 sent, back;
-	bool queued;
+	u64 sent, back, each;
+	bool queued, smaller;
 
 	/* A retransmission fills a gap, and many segments are acknowledged at once. */
 	if (path->repairing)
@@ -282,17 +287,22 @@ static u64 measure(struct bottleneck *bottleneck, u64 now, u32 acked, const stru
 		/* The acknowledgment may cover more of the train: the train begins at its end. */
 		train->acknowledged = true;
 		train->first_acked = now;
+		bottleneck->free = less(bottleneck->free, less(train->wait, waited));
 		train->sent = less(train->sent, acked - train->ahead);
 	}
 	if (train->sent >= SHORTEST && train->acked < train->sent && path->in_flight)
 		return 0;
 	train->begun = false;
+	if (train->acked < SHORTEST || train->moments < MOMENTS)
+		return 0;
 	sent = train->last_sent - train->first_sent;
 	back = now - train->first_acked;
-	queued = path->latest_rtt > least_round_trip(bottleneck, path) / 8 * 9;
-	if (train->acked < SHORTEST || train->moments < MOMENTS || !(back > sent / 8 * 9 || queued))
-		return 0;
-	return div_u64(max(back, sent), train->acked);
+	each = div_u64(max(back, sent), train->acked);
+	queued = back > sent / 8 * 9 ||
+		 path->latest_rtt > least_round_trip(bottleneck, path) / 8 * 9;
+	/* The sender may have spaced the train: its spacing is an upper bound. */
+	smaller = has_train(bottleneck) && each < minimum_get(&bottleneck->spacing);
+	return queued || smaller ? each : 0;
 }
 
 /* Evaluates the events since the last decision. */

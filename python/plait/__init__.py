@@ -89,7 +89,8 @@ if TYPE_CHECKING:
     from plait.advice import Advice, advise
     from plait.analysis import Repeated, repeat
     from plait.reports import report
-    from plait.results.result import Comparison, NotRecordedError, Result, verdicts
+    from plait.results.reasons import verdicts
+    from plait.results.result import Comparison, NotRecordedError, Result
     from plait.runs.run import compare, run
     from plait.transfers.receiver import Receiver, receive
     from plait.transfers.report import (
@@ -104,7 +105,8 @@ if TYPE_CHECKING:
     from plait.transfers.sender import Sender, connect, send
 
 LATER = {
-    **dict.fromkeys(("Comparison", "NotRecordedError", "Result", "verdicts"), "plait.results.result"),
+    "verdicts": "plait.results.reasons",
+    **dict.fromkeys(("Comparison", "NotRecordedError", "Result"), "plait.results.result"),
     **dict.fromkeys(("compare", "run"), "plait.runs.run"),
     **dict.fromkeys(("Advice", "advise"), "plait.advice"),
     **dict.fromkeys(("Receiver", "receive"), "plait.transfers.receiver"),

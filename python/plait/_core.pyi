@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, Protocol, Self, TypeAlias, final
 
-from typing_extensions import disjoint_base
-
 __all__ = [
     "Acknowledgement",
     "ArrowTable",
@@ -46,6 +44,7 @@ __all__ = [
     "Workload",
     "Write",
     "check_scheduler",
+    "given",
     "link_plan",
     "link_run",
     "logged",
@@ -182,19 +181,28 @@ def parse_bytes(text: str) -> int:
     Raises ScenarioError.
     """
 
-def check_scheduler(factory: Callable[[], Scheduler]) -> str:
-    """Run the conformance suite on a scheduler and return a summary.
+def check_scheduler(factory: Callable[[], Scheduler], name: str) -> str:
+    """Run the conformance suite on a scheduler and return a summary, which begins with the name.
 
     Raises ConformanceError at the first broken rule.
     """
 
+def given(instance: Scheduler | Workload | CongestionController) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments and the keywords that the constructor of an instance was given."""
+
 @final
 class Assign:
-    """Give the next `segments` unassigned segments to the path with index `path`."""
+    """Give the next `segments` unassigned segments to the path with index `path`.
+
+    Every decision takes a `reason`, one line of text, which `plait explain` and `Result.decisions`
+    show. `explain` replaces `{0}` by the name of the first path, `{1}` by that of the second one,
+    and so on. A line break or a control character in it raises ValueError.
+    """
 
     path: int
     segments: int
-    def __new__(cls, path: int, segments: int = 1) -> Assign: ...
+    reason: str | None
+    def __new__(cls, path: int, segments: int = 1, *, reason: str | None = None) -> Assign: ...
 
 @final
 class Reinject:
@@ -202,14 +210,16 @@ class Reinject:
 
     path: int
     segment: int
-    def __new__(cls, path: int, segment: int) -> Reinject: ...
+    reason: str | None
+    def __new__(cls, path: int, segment: int, *, reason: str | None = None) -> Reinject: ...
 
 @final
 class Recall:
     """Take the unsent segments back from the queue of the path with index `path`."""
 
     path: int
-    def __new__(cls, path: int) -> Recall: ...
+    reason: str | None
+    def __new__(cls, path: int, *, reason: str | None = None) -> Recall: ...
 
 @final
 class Limit:
@@ -221,29 +231,29 @@ class Limit:
 
     path: int
     in_flight: int | None
-    def __new__(cls, path: int, in_flight: int | None) -> Limit: ...
+    reason: str | None
+    def __new__(cls, path: int, in_flight: int | None, *, reason: str | None = None) -> Limit: ...
 
 @final
 class Penalize:
     """Halve the congestion window of the path with index `path`, because it delays the others."""
 
     path: int
-    def __new__(cls, path: int) -> Penalize: ...
+    reason: str | None
+    def __new__(cls, path: int, *, reason: str | None = None) -> Penalize: ...
 
 @final
 class Defer:
     """Let the other streams of the same priority go first. Needs `messages`."""
 
-    def __new__(cls) -> Defer: ...
+    reason: str | None
+    def __new__(cls, *, reason: str | None = None) -> Defer: ...
 
 @final
 class Wait:
     """Assign nothing now.
 
     The transport asks again at the next event, or at the time `until` (seconds) at the latest.
-    `plait explain` and `Result.decisions` show the `reason`, one line of text. `explain` replaces
-    `{0}` by the name of the first path, `{1}` by that of the second one, and so on. A line break or
-    a control character in it raises ValueError.
     """
 
     until: float | None
@@ -390,7 +400,6 @@ class Event:
     path: int
     """Number of the path, from 0."""
 
-@disjoint_base
 class Scheduler:
     """Base of a scheduler written in Python: override `decide`, optionally `on_event`.
 
@@ -408,13 +417,15 @@ class Scheduler:
     uncarried: bool
     repair: bool
     def __new__(cls, *arguments: object, **keywords: object) -> Self: ...
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Set parameters by name: annotated attributes of the class. TypeError names a wrong one."""
+
     def decide(self, now: float, connection: Connection, paths: list[Path]) -> _Decision:
         """Decide the next step at the time `now` (seconds); called until it returns Wait."""
 
     def on_event(self, event: Event, connection: Connection, paths: list[Path]) -> None:
         """Take note of a packet sent, acknowledged or lost, a timeout, or a path up or down."""
 
-@disjoint_base
 class Workload:
     """Base of a workload written in Python: override `begin`, optionally the other methods.
 
@@ -426,6 +437,9 @@ class Workload:
     """Whether its messages are requests of a client at the receiving end, which the sending end
     answers at once; a class attribute, False by default."""
     def __new__(cls, *arguments: object, **keywords: object) -> Self: ...
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Set parameters by name: annotated attributes of the class. TypeError names a wrong one."""
+
     def begin(self) -> _Steps:
         """Return the first steps, at the start of the run."""
 
@@ -588,7 +602,6 @@ class CongestionEvent:
     rtt: float | None
     """Of `measured`: the round trip in seconds."""
 
-@disjoint_base
 class CongestionController:
     """Base of a congestion controller written in Python: override `on_ack` and `on_event`.
 
@@ -610,6 +623,9 @@ class CongestionController:
     initial_window: int
     """The scenario's `initial_window` in bytes; set before `start`."""
     def __new__(cls, *arguments: object, **keywords: object) -> Self: ...
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Set parameters by name: annotated attributes of the class. TypeError names a wrong one."""
+
     def start(self) -> None:
         """Prepare, before any other call."""
 
@@ -621,13 +637,13 @@ class CongestionController:
 
 @final
 class Library:
-    """A shared library of schedulers with the C interface of plait-sched-ffi.
+    """A shared library of the user's classes with the C interface of plait-sched-ffi.
 
     It stays loaded until the process ends.
     """
 
-    classes: list[tuple[str, str]]
-    """Names and summaries of the schedulers."""
+    classes: dict[str, list[tuple[str, str]]]
+    """Names and summaries of each role's classes: of ``scheduler``, ``controller``, ``workload``."""
     source: str | None
     """The source text of the library, if the library provides it."""
     def __new__(cls, path: str | PathLike[str]) -> Library:
@@ -643,9 +659,23 @@ class Library:
         Raises ScenarioError: the scheduler cannot be made.
         """
 
+    def controller(self, name: str, parameters: str) -> ForeignController:
+        """Return the congestion controller of this name; see `scheduler`."""
+
+    def workload(self, name: str, parameters: str) -> ForeignWorkload:
+        """Return the workload of this name; see `scheduler`."""
+
 @final
 class Foreign:
     """A scheduler of a shared library, with its parameters; every run makes its own instance."""
+
+@final
+class ForeignController:
+    """A congestion controller of a shared library; every path of a run makes its own instance."""
+
+@final
+class ForeignWorkload:
+    """A workload of a shared library, with its parameters; every run makes its own instance."""
 
 @final
 class Job:
@@ -661,8 +691,8 @@ class Job:
         scheduler: str | None = None,
         python_scheduler: object | None = None,
         foreign: Foreign | None = None,
-        python_workload: object | None = None,
-        controllers: Mapping[str, Callable[[], CongestionController]] | None = None,
+        workload: Workload | ForeignWorkload | None = None,
+        controllers: Mapping[str, Callable[[], CongestionController] | ForeignController] | None = None,
         seed: int | None = None,
         packets: bool = False,
         series_ns: int | None = None,
@@ -748,9 +778,15 @@ class Pool:
         base: str | PathLike[str],
         scheduler: str | None = None,
         foreign: Foreign | None = None,
+        controllers: Sequence[ForeignController] = (),
+        workload: ForeignWorkload | None = None,
         seed: int | None = None,
     ) -> None:
-        """Submit a run. Messages name `origin`; paths of traces are relative to `base`."""
+        """Submit a run.
+
+        Messages name `origin`; paths of traces are relative to `base`. `controllers` are those of
+        the scenario's own congestion controllers, in its order.
+        """
 
     def take(self, seconds: float) -> tuple[int, str | None, str | None] | None:
         """Return the next finished run: ticket, values (as of `pick`) or None, message or None.

@@ -17,12 +17,15 @@ from plait.analysis.comparison import compare, holm, outcome, units
 from plait.analysis.regions import regions
 from plait.results.metrics import direction
 from plait.sweep import read, sweep
+from plait.sweep.dataset import SCENARIO, with_scenario
 
 Runs = list[tuple[int, int, str, float | None]]
 
 
 def frame(runs: Runs) -> pl.DataFrame:
-    return pl.DataFrame(runs, schema=["point", "seed", "scheduler", "goodput_bps"], orient="row")
+    return with_scenario(
+        pl.DataFrame(runs, schema=["point", "seed", "scheduler", "goodput_bps"], orient="row"), None
+    )
 
 
 def pairs(values: dict[str, list[list[float | None]]]) -> pl.DataFrame:
@@ -87,11 +90,29 @@ def test_what_all_schedulers_have_in_common_does_not_widen_the_interval() -> Non
     low, high = row.difference.interval or (0, 0)
     assert 9.5 < low < 10 < high < 10.5
     assert row.p is not None
-    assert row.p == pytest.approx(
-        stats.wilcoxon(
-            [b[0] - a[0] for a, b in zip(table["a"], table["b"], strict=True)], method="approx"
-        ).pvalue
-    )
+    one, other = ([value for (value,) in table[name]] for name in "ab")
+    assert row.p == pytest.approx(stats.ttest_rel(other, one).pvalue)
+
+
+def test_all_signs_of_significance_follow_from_one_test() -> None:
+    """The interval in percent once excluded zero in cells where Student's interval contained it."""
+    random = np.random.default_rng(4)
+    signs = []
+    for seeds in (2, 3, 5, 8):
+        for _ in range(100):
+            base = random.lognormal(0, 0.6, seeds)
+            other = base * random.lognormal(0.3, 0.5, seeds)
+            table = {"a": [base.tolist()], "b": [other.tolist()]}
+            (row,) = compare(units(pairs(table), "goodput_bps", ["a", "b"]), "a", higher=True, tie=0.0)
+            assert row.p is not None
+            assert row.beyond_chance == (row.p < 0.05)
+            assert row.change is not None
+            if row.change.interval is not None:
+                low, high = row.change.interval
+                assert row.beyond_chance == (not low <= 0 <= high)
+                assert low < row.change.value < high
+                signs.append(row.beyond_chance)
+    assert 30 < sum(signs) < len(signs) - 30
 
 
 def test_holm_by_hand() -> None:
@@ -110,6 +131,7 @@ def test_regions_hold_every_point_once() -> None:
     points = pl.DataFrame(
         {
             "point": range(100),
+            SCENARIO: range(100),
             "few": [index % 3 for index in range(100)],
             "many": random.random(100),
             "text": ["red" if index % 2 else "blue" for index in range(100)],
@@ -215,7 +237,7 @@ def test_few_points_are_said_to_be_few(tmp_path: Path, command: Command, dataset
         (["--metric", "seed"], "metric 'seed': neither more nor less of it is better"),
         (["--metric", "block_delay_ms.mean"], "no scenario in which every scheduler has a value"),
         (["--metric", "paths.none.throughput_bps"], "column 'paths.none.throughput_bps': unknown"),
-        (["--baseline", "daps"], "baseline 'daps': unknown; expected one of: lowest-rtt, round-robin"),
+        (["--baseline", "daps"], "scheduler 'daps': unknown; expected one of: lowest-rtt, round-robin"),
         (["--by", "rt"], "variable 'rt': unknown (did you mean rtt?); expected one of: rtt"),
         (["--tie", "x"], "--tie 'x': expected a share"),
         (["--tie", "200%"], "tie: expected a share from 0 to 1"),

@@ -23,7 +23,7 @@ from plait.benchmark.suite import Point, digest, points
 from plait.cli import cli
 from plait.scenarios.scheduler import schedulers
 from plait.support.pages import fill
-from plait.sweep.plan import PlannedScheduler
+from plait.sweep.planned_scheduler import PlannedScheduler
 
 HASHES = {
     "tune": "dbe2ac0d200f582bd0c26737318ed1b2cb15dabf910817ca1d30b2c21f8721d3",

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 import plait
 from plait.cli import cli
 from plait.results.benefit import AgainstAlone, aggregation_benefit
+from plait.results.summary import metric_rows
 
 FILE = """
 name = "two"
@@ -45,6 +46,29 @@ def test_kaspars_formula() -> None:
     assert AgainstAlone(12, {"a": 10, "b": 5}).gain_percent == pytest.approx(20)
     assert AgainstAlone(12, {"a": 0, "b": 0}).gain_percent is None
     assert AgainstAlone(12, {"a": 0, "b": 0}).benefit is None
+
+
+STREAM = """
+[workload]
+kind = "cbr"
+rate = "{rate}"
+block = "16KiB"
+"""
+
+
+def test_it_is_left_out_where_the_application_is_the_limit(tmp_path: Path) -> None:
+    def shown(more: str) -> bool:
+        (tmp_path / "two.toml").write_text(FILE + more)
+        found = [plait.run(tmp_path / "two.toml")]
+        repeated = plait.repeat(tmp_path / "two.toml", ["lowest-rtt"], seeds=2)
+        rows = [[row.heading for row in rows] for rows in (metric_rows(found), repeated.rows())]
+        assert rows[0] == rows[1]
+        return "aggregation benefit" in rows[0]
+
+    assert shown("")
+    assert shown('[workload]\nkind = "file"\nsize = "1MB"\n')
+    assert not shown(STREAM.format(rate="2Mbit"))
+    assert shown(STREAM.format(rate="20Mbit"))
 
 
 def test_the_simulators_metric_is_the_same_formula_with_capacities(tmp_path: Path) -> None:

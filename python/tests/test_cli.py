@@ -182,6 +182,27 @@ def test_out_holds_json_tables_and_figures(command: Command, tmp_path: Path) -> 
     json.loads((folder / "result.json").read_text())
 
 
+FIRST = """
+import plait
+
+
+class First(plait.Scheduler):
+    def decide(self, now, connection, paths):
+        return plait.Assign(0) if paths[0].open else plait.Wait()
+"""
+
+
+@pytest.mark.usefixtures("scenario_file")
+def test_a_path_that_carried_nothing_is_named_in_one_line(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "first.py").write_text(FIRST)
+    both = ("compare", "two.toml", "--schedulers", "round-robin,first.py:First")
+    for arguments in (both, (*both, "--seeds", "2"), ("run", "two.toml", "--scheduler", "first.py:First")):
+        lines = command(*arguments).stdout.splitlines()
+        said = "no data packet after the warm-up on slow with First"
+        assert [one for one in lines if "no data packet" in one] == [said]
+    assert "no data packet" not in command("run", "two.toml", "--scheduler", "round-robin").stdout
+
+
 @pytest.mark.usefixtures("scenario_file")
 def test_a_scheduler_from_a_file(command: Command, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(

@@ -32,7 +32,7 @@ WORDS = {
     "SERVER": "203.0.113.10",
     "-t 30": "-t 5",
 }
-BOTH = ("sysctl -w net.mptcp.enabled", "ip mptcp limits set subflow 1")
+BOTH = ("sysctl -w net.mptcp.enabled", "ip mptcp limits set subflow 8")
 SERVER = (
     "mptcpize run iperf3 -s",
     "mptcpize run python3 -m http.server",
@@ -142,6 +142,22 @@ def test_the_page_names_what_advise_prints() -> None:
     assert [one for one in told if "plait-mptcp" in one] == ["plait-mptcp start --stage 2", *options]
     simulated = advise(["dsl 4Mbit 25ms", "lte 3Mbit 60ms"], schedulers=["srpt"], events=500_000)
     assert commands(simulated) == []
+
+
+def test_no_command_lowers_a_limit_of_the_machine(tmp_path: Path) -> None:
+    advice = advise(["dsl 16Mbit 25ms", "lte 30Mbit 60ms"], receive_buffer="256kB", schedulers=[stock()])
+    told = [one.text for one in commands(advice)]
+    assert "ip mptcp limits set subflow 8" in told, "8 is Linux' maximum"
+    line = next(one for one in told if "tcp_rmem" in one)
+    assert advice.buffer is not None
+    needed = advice.buffer.needed * 2
+    assert str(needed) in line
+    for there in (needed - 1, needed, 33_554_432):
+        limits = tmp_path / "tcp_rmem"
+        limits.write_text(f"4096\t131072\t{there}\n", encoding="utf-8")
+        shell = line.replace("sysctl -w", "echo").replace("/proc/sys/net/ipv4/tcp_rmem", str(limits))
+        said = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, check=True).stdout
+        assert said == f"net.ipv4.tcp_rmem=4096 131072 {max(there, needed)}\n"
 
 
 def test_stage_two_is_named_where_it_is_needed() -> None:

@@ -16,8 +16,8 @@ from rich.console import Console
 import plait
 from plait.cli.explain import _print
 from plait.results import qlog
+from plait.results.reasons import named
 from plait.results.recorded import read_result
-from plait.results.result import named
 from plait.runs.decisions import Question, look_up
 
 BACKUP = """
@@ -204,6 +204,54 @@ def test_a_scheduler_of_ones_own_says_why_it_waits(
     assert answer.result.decisions["reason"][-1] is None
     assert plait.Wait().reason is None
     assert repr(plait.Wait(2, reason="late")) == 'Wait(until=2, reason="late")'
+
+
+class Nearest(plait.Scheduler):
+    """Gives a reason with each segment."""
+
+    def decide(
+        self, _now: float, _connection: plait.Connection, paths: list[plait.PathFacts]
+    ) -> plait.Assign | plait.Wait:
+        if not paths[1].open:
+            return plait.Wait()
+        return plait.Assign(1, reason="{1} is always the choice")
+
+
+def test_every_decision_can_give_its_reason_and_no_other_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "two.toml").write_text(BACKUP.replace("backup = true", ""))
+    answer = look_up(plait.load(tmp_path / "two.toml"), Question(at=1_000_000_000), scheduler=Nearest)
+    (decision,) = answer.document()["decisions"]
+    assert (decision["decision"], decision["path"]) == ("assign", "lte")
+    assert decision["reason"] == "lte is always the choice"
+    lines = printed(answer.document(), 110, monkeypatch)
+    assert "reason: lte is always the choice" in lines
+    (other,) = [line for line in lines if line.startswith("wifi")]
+    assert other.endswith("  passed over")
+
+
+@pytest.mark.parametrize(
+    "decision",
+    [
+        'Assign(path=0, segments=2, reason="late")',
+        'Reinject(path=0, segment=7, reason="late")',
+        'Recall(path=0, reason="late")',
+        'Limit(path=0, in_flight=3, reason="late")',
+        'Penalize(path=0, reason="late")',
+        'Defer(reason="late")',
+        'Wait(reason="late")',
+    ],
+)
+def test_a_reason_is_part_of_a_decision(decision: str) -> None:
+    made = eval(decision, vars(plait))
+    assert made.reason == "late"
+    assert repr(made) == decision
+    kind = decision.partition("(")[0]
+    with pytest.raises(ValueError, match=rf"^plait\.{kind}: reason: expected one line of text"):
+        eval(decision.replace("late", r"late\n"), vars(plait))
+    if kind not in ("Defer", "Wait"):
+        assert "reason" not in repr(eval(decision.replace(', reason="late"', ""), vars(plait)))
 
 
 @pytest.mark.parametrize(

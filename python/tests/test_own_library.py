@@ -159,7 +159,11 @@ BROKEN = {
         "{ int missing(void); (void)state; return missing(); }",
         "undefined symbol: missing",
     ),
-    "nothing": ("plait_scheduler_class_at", "", "it has no function plait_scheduler_class_at"),
+    "nothing": (
+        "plait_scheduler_class_at",
+        "",
+        "broken.so has no scheduler; expected a shared library with plait_",
+    ),
     "incomplete": (".decide = decide,", "", "class 0: a plait_scheduler_class needs name, create and decide"),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from pathlib import Path
 from typing import Any
@@ -143,6 +144,21 @@ def test_the_command_takes_a_class_instead_of_the_workload(folder: Path, command
     assert "latency of a request" in done.stdout
 
 
+def test_explain_takes_a_class_instead_of_the_workload(folder: Path, command: Command) -> None:
+    given = ("--workload", "kinds.py:File:size=3000")
+    whole = command("run", "own.toml", *given, "--decisions", "--out", "out")
+    assert whole.returncode == 0
+    question = ("--at", "0s", "--count", "3", "--json")
+    asked = [
+        json.loads(command("explain", *one, *question).stdout) for one in (("own.toml", *given), ["out"])
+    ]
+    assert asked[0] == asked[1] != json.loads(command("explain", "own.toml", *question).stdout)
+    refused = command("explain", "out", *given, *question)
+    assert refused.stderr == (
+        "plait: --workload kinds.py:File:size=3000: out is a folder of results, which has its own\n"
+    )
+
+
 BROKEN = """
 import plait
 
@@ -176,7 +192,7 @@ class Broken(plait.Workload):
         ),
         (
             "return [plait.End(), plait.Write(1)]",
-            "own: Broken.on_delivered returned Write(1): expected no message after plait.End",
+            "own: Broken.on_delivered returned Write(1): expected no message after the end",
         ),
         (
             "return plait.Wait(until=now)",

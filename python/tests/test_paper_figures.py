@@ -95,8 +95,8 @@ def test_maps_have_the_gains_of_both_variables(dataset: Dataset) -> None:
         assert values.shape == (2, 3)
         changes = [part.comparisons[place].change for part in regions]
         assert values.T.ravel() == pytest.approx([one.value for one in changes if one is not None])
-        unsure = [one.interval for one in changes if one is not None and one.interval is not None]
-        assert len(axes.patches) == sum(low <= 0 <= high for low, high in unsure)
+        unsure = [not part.comparisons[place].beyond_chance for part in regions]
+        assert len(axes.patches) == sum(unsure)
 
 
 def test_distributions_have_a_value_per_point(dataset: Dataset) -> None:

@@ -126,7 +126,8 @@ def test_numbers_have_no_exponent_and_no_negative_zero(value: float, text: str) 
 def test_the_command_writes_what_it_says_and_says_what_it_wrote(dataset: Dataset, command: Command) -> None:
     folder = str(dataset.folder)
     done = command("plot", folder, "--x", "rtt", "--metric", "goodput", "-o", "fig.svg", "--width", "page")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "wrote fig.svg\n")
+    note = "intervals also contain the effect of buffer; --where buffer=VALUE takes one value\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", f"{note}wrote fig.svg\n")
     for wrong, message in (
         (("--x", "rt", "--metric", "goodput"), "variable 'rt': unknown (did you mean rtt?)"),
         (("--x", "rtt", "--metric", "goodputt"), "metric 'goodputt': unknown (did you mean goodput_bps?)"),

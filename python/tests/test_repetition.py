@@ -34,7 +34,7 @@ from plait.scenarios.units import duration_ns
 from plait.statistics import estimate
 from plait.statistics.estimate import Estimate
 from plait.sweep import Plan, read, sweep
-from plait.sweep.dataset import identical
+from plait.sweep.dataset import identical, with_scenario
 
 LOSSLESS = f'duration = "5s"\n[transport]\nreceive_buffer = "300kB"\n{DSL_AND_LTE}'
 SAID = "the 5 repetitions are identical (nothing is random, and they were not perturbed)"
@@ -294,7 +294,7 @@ def test_points_with_identical_repetitions_are_counted(lossless: Path, tmp_path:
     found = read(tmp_path / "some")
     assert found.identical.points.to_list() == [0]
     assert str(found.identical.note).startswith("at 1 of 2 points the 3 repetitions are identical")
-    once = found.identical.once(found.frame)
+    once = found.pairs()
     assert once.group_by("point").agg(pl.len()).sort("point")["len"].to_list() == [2, 6]
 
 
@@ -308,6 +308,7 @@ def test_a_failed_run_is_no_repetition_of_another() -> None:
             "goodput_bps": [1.0, None],
         }
     )
+    rows = with_scenario(rows.collect(), None).lazy()
     assert identical(rows, ["goodput_bps"], perturbed=False).note is None
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import plait
 from plait.analysis.comparison import units
-from plait.analysis.contest import ahead, contest, evidence
+from plait.analysis.contest import Pairs, ahead, contest, evidence
 from plait.analysis.regions import regions
 from plait.reports.chart import distribution, thinned
 from plait.reports.definition import definitions
@@ -24,6 +24,7 @@ from plait.reports.sample import Sample, _best, _cell
 from plait.results.metrics import Metrics, PathMetrics
 from plait.results.summary import METRICS, written
 from plait.statistics.estimate import Estimate
+from plait.sweep.dataset import with_scenario
 
 
 def test_few_points_keep_the_extremes() -> None:
@@ -92,10 +93,10 @@ def test_metrics_are_defined() -> None:
 def test_points_are_the_evidence_where_there_are_several() -> None:
     # Cell 0 has two points with two seeds each, cell 1 one point with two seeds, cell 2 none.
     values = np.array([[1.0, 2.0], [3.0, 2.0], [5.0, 2.0], [7.0, 2.0], [1.0, 9.0], [3.0, np.nan]])
-    place, points = np.array([0, 0, 0, 0, 1, 1]), np.array([0, 0, 1, 1, 2, 2])
-    found, cells = evidence(values, place, 3, points)
+    place, pairs = np.array([0, 0, 0, 0, 1, 1]), Pairs(np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1] * 3))
+    found, cells = evidence(values, place, 3, pairs)
     assert sorted(zip(cells.tolist(), found[:, 0].tolist(), strict=True)) == [(0, 2), (0, 6), (1, 1), (1, 3)]
-    held = contest(values, place, 3, 1, points)
+    held = contest(values, place, 3, 1, pairs)
     assert list(held.pairs) == [2, 1, 0]
     assert list(held.means[0]) == [4, 2]
 
@@ -131,7 +132,7 @@ def test_analyze_and_report_agree_on_regions_winners_and_ties() -> None:
         for one in (held["metrics"]["goodput_bps"][key] for key in ("winner", "tie"))
     )
     told = {}
-    for region, rows in regions(frame, ["rtt", "buffer"]):
+    for region, rows in regions(with_scenario(frame, None), ["rtt", "buffer"]):
         found = units(rows, "goodput_bps", names)
         one = contest(found.values, np.zeros(len(found.values), dtype=np.int64), 1, 1)
         told[tuple(map(str, region))] = (int(one.winner[0]), bool(one.tie[0]), len(found.values))

@@ -155,6 +155,17 @@ def test_status(
     ]
 
 
+def test_status_without_the_module(
+    control: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The rest of the state is shown."""
+    shutil.rmtree(tmp_path / "modules/plait")
+    shutil.rmtree(tmp_path / "debug")
+    monkeypatch.setattr(control, "namespaces", lambda: {1: ("blue", None)})
+    assert called(control, monkeypatch, "status") == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "in use      default in namespace blue"
+
+
 def test_start_names_the_line(
     control: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

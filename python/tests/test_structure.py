@@ -33,7 +33,7 @@ ADDITIONS = {
     # facts are generated.
     "a fact": (
         r"\bpacing_rate\b",
-        r"plait-transport|/(algorithms|conformance|controller)\b|plait-capture/src/decisions\.rs|_core\.pyi",
+        r"plait-transport|/(algorithms|conformance|(foreign_)?controller)\b|plait-capture/src/decisions\.rs|_core\.pyi",
     ),
     "a capability": (r"\bshortest_first\b|_SHORTEST_FIRST\b", r"plait-transport|/(algorithms|conformance)/"),
     # FreeBSD's stack has one value of it.

@@ -324,7 +324,13 @@ def test_runs_that_fail_are_rows(plan_file: Path, tmp_path: Path) -> None:
     assert done.stderr.endswith(end)
     assert "ValueError: tired" in done.stderr
     assert done.stderr.count("\n") == 1
-    assert json.loads(done.stdout) == {"dataset": "results/plan", "runs": 12, "made": 12, "failed": 6}
+    assert json.loads(done.stdout) == {
+        "dataset": "results/plan",
+        "runs": 12,
+        "rows": 12,
+        "made": 12,
+        "failed": 6,
+    }
     frame = read(tmp_path / "results" / "plan").frame
     failed = frame.filter(pl.col("error").is_not_null())
     assert failed["scheduler"].unique().to_list() == ["Mine"]

@@ -237,7 +237,6 @@ def test_what_cannot_be_is_said(content: Path, receiver: Receiver) -> None:
     cases: list[tuple[dict[str, Any], str]] = [
         ({"fingerprint": "12"}, "64 hexadecimal digits"),
         ({"local": ["wlan0"]}, 'local address wlan0: "wlan0" is no IP address'),
-        ({"interface": ["wlan99"]}, "interface wlan99"),
         ({"scheduler": "fastest"}, 'unknown scheduler "fastest"'),
         ({"congestion": "vegas"}, 'congestion "vegas": choose'),
         ({"mtu": 3}, "choose 1200 to"),
@@ -247,6 +246,11 @@ def test_what_cannot_be_is_said(content: Path, receiver: Receiver) -> None:
     for wrong, says in cases:
         with pytest.raises(plait.ScenarioError, match=says):
             plait.send(content, **{**good, **wrong})
+    # An interface and a name may come later, so they are no errors of the input.
+    with pytest.raises(TransferError, match="interface wlan99"):
+        plait.send(content, **{**good, "interface": ["wlan99"]})
+    with pytest.raises(TransferError, match=r"plait\.invalid:4433"):
+        plait.send(content, **{**good, "to": "plait.invalid:4433"})
     with pytest.raises(TransferError, match="the secret is not the receiver's"):
         plait.send(content, **{**good, "secret": "guessed"})
     with pytest.raises(plait.ScenarioError, match="nowhere"):

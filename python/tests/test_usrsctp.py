@@ -193,6 +193,61 @@ def test_a_file_arrives_wholly_over_an_outage(links: Path) -> None:
     assert (found.metrics["timeouts"] or 0) > 0
 
 
+MANY = """
+name = "many"
+duration = "1s"
+scheduler = "round-robin"
+[transport]
+protocol = "cmt-sctp"
+[workload]
+kind = "file"
+size = "6kB"
+""" + "".join(
+    f"""
+[[path]]
+name = "p{rtt}"
+rate = "10Mbit"
+rtt = "{rtt}ms"
+"""
+    for rtt in (20, 40, 80, 160)
+)
+
+
+@pytest.mark.kernel
+@needs_stack
+def test_answers_come_back_on_the_path_of_their_packets(tmp_path: Path) -> None:
+    """Source addresses are those of the paths, so HEARTBEATs measured each path alone."""
+    file = tmp_path / "many.toml"
+    file.write_text(MANY)
+    series = plait.run(file, engine="usrsctp", series="1ms").path_series
+    assert series is not None
+    first = series.filter(series["time_ns"] == 0).sort("path")
+    assert first["srtt_ns"].to_list() == [20_000_000, 40_000_000, 80_000_000, 160_000_000]
+
+
+@pytest.mark.kernel
+@needs_stack
+def test_corrections_change_packets_only_where_they_are_named(
+    links: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without them, the digest of the test of round-robin holds."""
+
+    def packets(names: str) -> Any:
+        monkeypatch.setenv(program.CORRECT, names)
+        found = plait.run(links, engine="usrsctp", packets=True).packets
+        assert found is not None
+        return found
+
+    plain, corrected = packets(""), packets("all")
+    assert plain.height == 4066
+    assert corrected.equals(packets("all"))
+    assert not corrected.equals(plain)
+    # The initial window is three packets, and not one more on each path.
+    assert [found.filter(found["sent_ns"] == 0).height for found in (plain, packets("chunk-size"))] == [8, 6]
+    with pytest.raises(plait.RunError, match="expected all, or some of: t3-restart one-reduction"):
+        packets("t3-restart,none")
+
+
 CLEAN = """
 name = "clean"
 duration = "6s"

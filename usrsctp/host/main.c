@@ -5,6 +5,8 @@
  *
  * usrsctp KEY=VALUE ...
  *
+ * PLAIT_USRSCTP_CORRECT in the environment names corrections of the stack, as NAME,... or "all".
+ *
  * All numbers are little-endian. A request is { u64 time; u32 kind; u32 length; } and as many
  * bytes. Timers that are due at its time run first, except for STATE. The answer consists of
  * records { u32 kind; u32 length; } with as many bytes. END is the last one.
@@ -160,6 +162,65 @@ wrong:
 	}
 }
 
+/* Rules of RFC 9260 instead of the stack's own. Each is a bit of patch 0005, or a setting. */
+static const struct correction {
+	const char *name;
+	uint32_t bit;
+	int (*set)(uint32_t value); /* another setting that belongs to it, and its value */
+	uint32_t value;
+} corrections[] = {
+	{ "t3-restart", 0x001, NULL, 0 },
+	{ "one-reduction", 0x002, NULL, 0 },
+	{ "split-reports", 0x004, NULL, 0 },
+	{ "payload-window", 0x008, usrsctp_sysctl_set_sctp_peer_chunk_oh, 0 },
+	{ "one-exempt", 0x010, NULL, 0 },
+	{ "four-packets", 0x020, NULL, 0 },
+	{ "reordering", 0x040, NULL, 0 },
+	{ "chunk-size", 0x080, NULL, 0 },
+	{ "closed-window", 0x100, NULL, 0 },
+	{ "old-sacks", 0x200, NULL, 0 },
+	{ "one-packet-growth", 0, usrsctp_sysctl_set_sctp_L2_abc_variable, 1 },
+};
+
+static bool is_in_list(const char *name, const char *list)
+{
+	size_t length = strlen(name);
+
+	for (; *list != '\0'; list += strcspn(list, ",") + (strchr(list, ',') != NULL)) {
+		if (strncmp(list, name, length) == 0 && (list[length] == ',' || list[length] == '\0'))
+			return true;
+	}
+	return false;
+}
+
+static void correct(const char *list)
+{
+	size_t i, named = 1, known = 0;
+	uint32_t bits = 0;
+	const char *at;
+
+	for (at = list; (at = strchr(at, ',')) != NULL; at++)
+		named++;
+	for (i = 0; i < sizeof(corrections) / sizeof(corrections[0]); i++) {
+		const struct correction *one = &corrections[i];
+
+		if (strcmp(list, "all") != 0 && !is_in_list(one->name, list))
+			continue;
+		known++;
+		bits |= one->bit;
+		if (one->set != NULL)
+			one->set(one->value);
+	}
+	if (strcmp(list, "all") != 0 && known != named) {
+		fprintf(stderr, "usrsctp: PLAIT_USRSCTP_CORRECT=%s: expected all, or some of:", list);
+		for (i = 0; i < sizeof(corrections) / sizeof(corrections[0]); i++)
+			fprintf(stderr, " %s", corrections[i].name);
+		fprintf(stderr, "\n");
+		exit(2);
+	}
+	usrsctp_sysctl_set_sctp_corrections(bits);
+}
+
 static struct socket *open_socket(enum end end, uint16_t port)
 {
 	struct socket *so = usrsctp_socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP, NULL, NULL, 0, NULL);
@@ -312,6 +373,7 @@ static void debug(const char *format, ...)
 int main(int count, char **arguments)
 {
 	struct request request;
+	const char *corrected;
 
 	(void)count;
 	configure(arguments + 1, false);
@@ -321,6 +383,9 @@ int main(int count, char **arguments)
 	usrsctp_sysctl_set_sctp_max_chunks_on_queue(1 << 20);
 	usrsctp_sysctl_set_sctp_ecn_enable(0);
 	configure(arguments + 1, true);
+	corrected = getenv("PLAIT_USRSCTP_CORRECT");
+	if (corrected != NULL && *corrected != '\0')
+		correct(corrected);
 	if (!get(&request, sizeof(request)))
 		return 0;
 	/* The first request sets the clock: the association opens at its time. */

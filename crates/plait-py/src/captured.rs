@@ -52,7 +52,8 @@ pub(crate) enum Failure {
     /// The association of FreeBSD's stack could not be opened.
     Stack(plait_usrsctp::ProcessError),
     Output(WriteError),
-    /// A Python or foreign scheduler could not be built, failed, or never sent anything.
+    /// A scheduler of the user could not be built, failed, or never sent anything. Or another class
+    /// of a shared library failed.
     Scheduler(String),
 }
 

@@ -2,11 +2,15 @@
 
 use crate::RunError;
 use crate::controller_facts::{Acknowledgement, CongestionEvent};
+use crate::foreign_controller::ForeignController;
+use crate::own_class::OwnClass;
 use crate::scheduler::{Raised, described, is_raised, keep};
 use plait_sched::Time;
+use plait_sched_ffi::Fault;
 use plait_transport::congestion::{self, Acknowledged, CongestionConfig, Factory, Own, RateSample, Share};
 use pyo3::exceptions::{PyException, PyNotImplementedError};
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -16,15 +20,15 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// The base class of congestion controllers written in Python.
-#[pyclass(subclass, module = "plait._core")]
+#[pyclass(subclass, frozen, extends = OwnClass, module = "plait._core")]
 pub(crate) struct CongestionController;
 
 #[pymethods]
 impl CongestionController {
     #[new]
-    #[pyo3(signature = (*_arguments, **_keywords), text_signature = "(*arguments, **keywords)")]
-    fn new(_arguments: &Bound<'_, PyAny>, _keywords: Option<&Bound<'_, PyAny>>) -> Self {
-        Self
+    #[pyo3(signature = (*arguments, **keywords))]
+    fn new(arguments: &Bound<'_, PyTuple>, keywords: Option<&Bound<'_, PyDict>>) -> PyClassInitializer<Self> {
+        PyClassInitializer::from(OwnClass::new(arguments, keywords)).add_subclass(Self)
     }
 
     #[pyo3(text_signature = "($self)")]
@@ -39,7 +43,8 @@ impl CongestionController {
     fn on_event(&self, _event: &Bound<'_, PyAny>) {}
 }
 
-/// Functions that build the controllers of a run, by their names in the scenario.
+/// The controllers of a run by their names in the scenario: functions that build one, or those of a
+/// shared library.
 pub(crate) type Factories = BTreeMap<String, Py<PyAny>>;
 
 /// Builds controllers by a function of Python.
@@ -49,9 +54,18 @@ struct PythonFactory {
     raised: Raised,
 }
 
-/// Returns the factory of `make`, whose controllers report exceptions to `raised`.
-pub(crate) fn factory(make: Py<PyAny>, raised: Raised) -> Own {
-    Own(Arc::new(PythonFactory { make, raised }))
+/// Whether a factory calls Python; those of shared libraries do not.
+pub(crate) fn calls_python(make: &Bound<'_, PyAny>) -> bool {
+    !make.is_instance_of::<ForeignController>()
+}
+
+/// Returns the factory of `make`, which may be a library's. Its controllers report exceptions to
+/// `raised`, and those of a library their failures to `fault`.
+pub(crate) fn factory(make: &Bound<'_, PyAny>, raised: Raised, fault: Fault) -> Own {
+    match make.cast::<ForeignController>() {
+        Ok(foreign) => foreign.get().factory(fault),
+        Err(_) => Own(Arc::new(PythonFactory { make: make.clone().unbind(), raised })),
+    }
 }
 
 impl Factory for PythonFactory {

@@ -23,20 +23,30 @@ pub(crate) struct Assign {
     pub(crate) path: u8,
     /// Number of segments.
     pub(crate) segments: u32,
+    /// The reason, for the log of decisions.
+    pub(crate) reason: Option<String>,
 }
 
 #[pymethods]
 impl Assign {
     #[new]
-    #[pyo3(signature = (path, segments = None), text_signature = "(path, segments=1)")]
-    fn new(path: &Bound<'_, PyAny>, segments: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+    #[pyo3(
+        signature = (path, segments = None, *, reason = None),
+        text_signature = "(path, segments=1, *, reason=None)"
+    )]
+    fn new(
+        path: &Bound<'_, PyAny>,
+        segments: Option<&Bound<'_, PyAny>>,
+        reason: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
         let place = "plait.Assign: segments";
         let segments = segments.map_or(Ok(1), |segments| whole(segments, place, u32::MAX))?;
-        Ok(Self { path: number(path, "Assign")?, segments })
+        Ok(Self { path: number(path, "Assign")?, segments, reason: line(reason, "Assign")? })
     }
 
     fn __repr__(&self) -> String {
-        format!("Assign(path={}, segments={})", self.path, self.segments)
+        let arguments = format!("path={}, segments={}", self.path, self.segments);
+        written("Assign", &arguments, self.reason.as_deref())
     }
 }
 
@@ -57,19 +67,28 @@ where
     }
 }
 
-/// Converts a reason: a text that stays one line wherever it is printed.
-fn line(reason: &Bound<'_, PyAny>) -> PyResult<String> {
+/// Converts the reason of `decision`: a text that stays one line wherever it is printed.
+fn line(reason: Option<&Bound<'_, PyAny>>, decision: &str) -> PyResult<Option<String>> {
+    let Some(reason) = reason else { return Ok(None) };
     let breaks = |letter: char| letter.is_control() || matches!(letter, '\u{2028}' | '\u{2029}');
     match reason.extract::<String>() {
-        Ok(text) if !text.contains(breaks) => Ok(text),
+        Ok(text) if !text.contains(breaks) => Ok(Some(text)),
         _ => {
-            let message = format!("plait.Wait: reason: expected one line of text, got {}", reason.repr()?);
+            let got = reason.repr()?;
+            let message = format!("plait.{decision}: reason: expected one line of text, got {got}");
             Err(match reason.is_instance_of::<PyString>() {
                 true => PyValueError::new_err(message),
                 false => PyTypeError::new_err(message),
             })
         }
     }
+}
+
+/// Writes a decision as Python does: its arguments, then its reason if it has one.
+fn written(decision: &str, arguments: &str, reason: Option<&str>) -> String {
+    let reason = reason.map(|reason| format!("reason={reason:?}")).unwrap_or_default();
+    let separator = if arguments.is_empty() || reason.is_empty() { "" } else { ", " };
+    format!("{decision}({arguments}{separator}{reason})")
 }
 
 /// Returns the number of the path in a decision.
@@ -87,18 +106,26 @@ pub(crate) struct Reinject {
     pub(crate) path: u8,
     /// Number of the segment, from 0.
     pub(crate) segment: u64,
+    /// The reason, for the log of decisions.
+    pub(crate) reason: Option<String>,
 }
 
 #[pymethods]
 impl Reinject {
     #[new]
-    fn new(path: &Bound<'_, PyAny>, segment: &Bound<'_, PyAny>) -> PyResult<Self> {
+    #[pyo3(signature = (path, segment, *, reason = None))]
+    fn new(
+        path: &Bound<'_, PyAny>,
+        segment: &Bound<'_, PyAny>,
+        reason: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
         let segment = whole(segment, "plait.Reinject: segment", u64::MAX)?;
-        Ok(Self { path: number(path, "Reinject")?, segment })
+        Ok(Self { path: number(path, "Reinject")?, segment, reason: line(reason, "Reinject")? })
     }
 
     fn __repr__(&self) -> String {
-        format!("Reinject(path={}, segment={})", self.path, self.segment)
+        let arguments = format!("path={}, segment={}", self.path, self.segment);
+        written("Reinject", &arguments, self.reason.as_deref())
     }
 }
 
@@ -107,17 +134,20 @@ impl Reinject {
 pub(crate) struct Recall {
     /// Number of the path, from 0.
     pub(crate) path: u8,
+    /// The reason, for the log of decisions.
+    pub(crate) reason: Option<String>,
 }
 
 #[pymethods]
 impl Recall {
     #[new]
-    fn new(path: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(Self { path: number(path, "Recall")? })
+    #[pyo3(signature = (path, *, reason = None))]
+    fn new(path: &Bound<'_, PyAny>, reason: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        Ok(Self { path: number(path, "Recall")?, reason: line(reason, "Recall")? })
     }
 
     fn __repr__(&self) -> String {
-        format!("Recall(path={})", self.path)
+        written("Recall", &format!("path={}", self.path), self.reason.as_deref())
     }
 }
 
@@ -128,20 +158,28 @@ pub(crate) struct Limit {
     pub(crate) path: u8,
     /// Fewer segments than this may be in flight; None lifts the limit.
     pub(crate) in_flight: Option<u32>,
+    /// The reason, for the log of decisions.
+    pub(crate) reason: Option<String>,
 }
 
 #[pymethods]
 impl Limit {
     #[new]
-    fn new(path: &Bound<'_, PyAny>, in_flight: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+    #[pyo3(signature = (path, in_flight, *, reason = None))]
+    fn new(
+        path: &Bound<'_, PyAny>,
+        in_flight: Option<&Bound<'_, PyAny>>,
+        reason: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
         let place = "plait.Limit: in_flight";
         let in_flight = in_flight.map(|segments| whole(segments, place, u32::MAX)).transpose()?;
-        Ok(Self { path: number(path, "Limit")?, in_flight })
+        Ok(Self { path: number(path, "Limit")?, in_flight, reason: line(reason, "Limit")? })
     }
 
     fn __repr__(&self) -> String {
         let in_flight = self.in_flight.map_or("None".to_owned(), |segments| segments.to_string());
-        format!("Limit(path={}, in_flight={in_flight})", self.path)
+        let arguments = format!("path={}, in_flight={in_flight}", self.path);
+        written("Limit", &arguments, self.reason.as_deref())
     }
 }
 
@@ -150,33 +188,40 @@ impl Limit {
 pub(crate) struct Penalize {
     /// Number of the path, from 0.
     pub(crate) path: u8,
+    /// The reason, for the log of decisions.
+    pub(crate) reason: Option<String>,
 }
 
 #[pymethods]
 impl Penalize {
     #[new]
-    fn new(path: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(Self { path: number(path, "Penalize")? })
+    #[pyo3(signature = (path, *, reason = None))]
+    fn new(path: &Bound<'_, PyAny>, reason: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        Ok(Self { path: number(path, "Penalize")?, reason: line(reason, "Penalize")? })
     }
 
     fn __repr__(&self) -> String {
-        format!("Penalize(path={})", self.path)
+        written("Penalize", &format!("path={}", self.path), self.reason.as_deref())
     }
 }
 
 /// Lets the other streams go first.
-#[pyclass(frozen, module = "plait._core")]
-pub(crate) struct Defer;
+#[pyclass(frozen, get_all, module = "plait._core")]
+pub(crate) struct Defer {
+    /// The reason, for the log of decisions.
+    pub(crate) reason: Option<String>,
+}
 
 #[pymethods]
 impl Defer {
     #[new]
-    fn new() -> Self {
-        Self
+    #[pyo3(signature = (*, reason = None))]
+    fn new(reason: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        Ok(Self { reason: line(reason, "Defer")? })
     }
 
-    fn __repr__(&self) -> &'static str {
-        "Defer()"
+    fn __repr__(&self) -> String {
+        written("Defer", "", self.reason.as_deref())
     }
 }
 
@@ -194,7 +239,7 @@ impl Wait {
     #[new]
     #[pyo3(signature = (until = None, *, reason = None))]
     fn new(until: Option<f64>, reason: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let reason = reason.map(line).transpose()?;
+        let reason = line(reason, "Wait")?;
         match until {
             Some(seconds) if seconds.is_nan() => Err(PyValueError::new_err(
                 "plait.Wait: until: expected seconds from the start of the run, or None, got nan",
@@ -204,9 +249,7 @@ impl Wait {
     }
 
     fn __repr__(&self) -> String {
-        let until = self.until.map(|until| format!("until={until}"));
-        let reason = self.reason.as_ref().map(|reason| format!("reason={reason:?}"));
-        let given: Vec<String> = until.into_iter().chain(reason).collect();
-        format!("Wait({})", given.join(", "))
+        let until = self.until.map(|until| format!("until={until}")).unwrap_or_default();
+        written("Wait", &until, self.reason.as_deref())
     }
 }

@@ -1,16 +1,15 @@
 //! Makes runs: on several threads, or on the calling thread if they call Python.
 
+use crate::bad_input;
 use crate::captured::{self, Captures, Encapsulation, Failure};
 use crate::controller::{self, Factories};
 use crate::foreign::Foreign;
+use crate::foreign_workload::ForeignWorkload;
 use crate::run::Run;
 use crate::scenario::Parsed;
 use crate::scheduler::{PythonScheduler, Raised, is_raised, take};
-use crate::tables::{self, ArrowTable};
 use crate::watch::Watched;
 use crate::workload;
-use crate::{RunError, bad_input};
-use plait_capture::Logged;
 use plait_sched::{Duration, Scheduler, Time};
 use plait_sched_ffi::Fault;
 use plait_sim::recorder::RecordOptions;
@@ -30,9 +29,7 @@ const POLL: std::time::Duration = std::time::Duration::from_millis(50);
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Job>()?;
     module.add_class::<Run>()?;
-    module.add_function(wrap_pyfunction!(run, module)?)?;
-    module.add_function(wrap_pyfunction!(observed, module)?)?;
-    module.add_function(wrap_pyfunction!(logged, module)?)
+    module.add_function(wrap_pyfunction!(run, module)?)
 }
 
 /// One run to be made.
@@ -46,6 +43,8 @@ pub(crate) struct Job {
     /// The exception of one of these.
     raised: Raised,
     foreign: Option<Foreign>,
+    /// The failure of a class of a shared library.
+    fault: Fault,
     captures: Option<Captures>,
 }
 
@@ -54,7 +53,7 @@ impl Job {
     #[new]
     #[pyo3(signature = (
         scenario, *, scheduler = None, python_scheduler = None, foreign = None,
-        python_workload = None, controllers = None, seed = None, packets = false, series_ns = None,
+        workload = None, controllers = None, seed = None, packets = false, series_ns = None,
         decisions_from_ns = None, pcap = None,
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
@@ -64,7 +63,7 @@ impl Job {
         scheduler: Option<&str>,
         python_scheduler: Option<Py<PyAny>>,
         foreign: Option<Py<Foreign>>,
-        python_workload: Option<&Bound<'_, PyAny>>,
+        workload: Option<&Bound<'_, PyAny>>,
         controllers: Option<Factories>,
         seed: Option<u64>,
         packets: bool,
@@ -74,15 +73,17 @@ impl Job {
     ) -> PyResult<Self> {
         let mut parsed = scenario.get().changed(scheduler, seed).map_err(bad_input)?;
         let raised = Raised::default();
+        let fault = Fault::default();
         let factories = controllers.unwrap_or_default();
         if !factories.is_empty() {
             parsed = parsed.with_controllers(|name| {
-                let make = factories.get(name)?.clone_ref(py);
-                Some(controller::factory(make, raised.clone()))
+                let make = factories.get(name)?.bind(py);
+                Some(controller::factory(make, raised.clone(), fault.clone()))
             });
         }
-        if let Some(object) = python_workload {
-            parsed.scenario = Arc::new(workload::bound(&parsed.scenario, object, raised.clone())?);
+        if let Some(object) = workload {
+            let bound = workload::bound(&parsed.scenario, object, raised.clone(), fault.clone())?;
+            parsed.scenario = Arc::new(bound);
         }
         let scenario = &parsed.scenario;
         if series_ns == Some(0) {
@@ -106,8 +107,10 @@ impl Job {
             (None, None) => captured::scheduler_text(scenario),
         };
         let captures = pcap.map(|places| Captures { places, scheduler: text });
-        let calls_python = python_scheduler.is_some() || python_workload.is_some() || !factories.is_empty();
-        Ok(Self { parsed, options, python_scheduler, calls_python, raised, foreign, captures })
+        let calls_python = python_scheduler.is_some()
+            || workload.is_some_and(|workload| !workload.is_instance_of::<ForeignWorkload>())
+            || factories.values().any(|make| controller::calls_python(make.bind(py)));
+        Ok(Self { parsed, options, python_scheduler, calls_python, raised, foreign, fault, captures })
     }
 
     /// The scenario of the run, with the job's scheduler and seed.
@@ -156,34 +159,39 @@ impl Job {
         &self.options
     }
 
+    /// Whether the run goes on: no class of the user has failed.
+    fn goes_on(&self) -> bool {
+        self.fault.message().is_none() && !is_raised(&self.raised)
+    }
+
     /// Makes the run of a scheduler that is not written in Python.
     fn make(&self, encapsulation: Encapsulation<'_>, control: &mut dyn FnMut(f64) -> Control) -> Outcome {
-        let Some(foreign) = &self.foreign else {
-            let Self { options, captures, .. } = self;
-            let scenario = self.scenario();
-            let mut scheduler = scenario.scheduler.build();
-            let result = match (encapsulation, captures) {
-                // The usual run: its engine is compiled for the built-in schedulers.
-                (Encapsulation::Packets, None) => {
-                    simulation::run(scenario, scheduler, options, control).map_err(Failure::Run)
-                }
-                (encapsulation, captures) => {
-                    let encapsulation = (encapsulation, captures.as_ref());
-                    let wanted = || !is_raised(&self.raised);
-                    captured::simulate(scenario, &mut scheduler, options, encapsulation, control, wanted)
-                }
-            };
-            return result.map(|result| (result, None));
+        if let Some(foreign) = &self.foreign {
+            let scheduler = foreign.build(self.fault.clone()).map_err(Failure::Scheduler)?;
+            return self.watch(scheduler, encapsulation, control);
+        }
+        let Self { options, captures, .. } = self;
+        let scenario = self.scenario();
+        let mut scheduler = scenario.scheduler.build();
+        let mut control = |share: f64| if self.goes_on() { control(share) } else { Control::Interrupt };
+        let result = match (encapsulation, captures) {
+            // The usual run: its engine is compiled for the built-in schedulers.
+            (Encapsulation::Packets, None) => {
+                simulation::run(scenario, scheduler, options, &mut control).map_err(Failure::Run)
+            }
+            (encapsulation, captures) => {
+                let encapsulation = (encapsulation, captures.as_ref());
+                let wanted = || self.goes_on();
+                captured::simulate(scenario, &mut scheduler, options, encapsulation, &mut control, wanted)
+            }
         };
-        let fault = Fault::default();
-        let scheduler = foreign.build(fault.clone()).map_err(Failure::Scheduler)?;
-        let mut control = |share: f64| {
-            if fault.message().is_some() { Control::Interrupt } else { control(share) }
-        };
-        let outcome = self.watch(scheduler, encapsulation, &mut control, || {
-            fault.message().is_none() && !is_raised(&self.raised)
-        });
-        fault.message().map_or(outcome, |message| Err(Failure::Scheduler(message.to_owned())))
+        self.unless_failed(result.map(|result| (result, None)))
+    }
+
+    /// Returns the outcome, or the failure of a class of a shared library.
+    fn unless_failed(&self, outcome: Outcome) -> Outcome {
+        let failure = self.fault.message().map(|message| Failure::Scheduler(message.to_owned()));
+        failure.map_or(outcome, Err)
     }
 
     /// Makes the run of a Python or foreign scheduler. Reports a scheduler that never sends, also
@@ -193,7 +201,6 @@ impl Job {
         scheduler: S,
         encapsulation: Encapsulation<'_>,
         control: &mut dyn FnMut(f64) -> Control,
-        wanted: impl FnOnce() -> bool,
     ) -> Outcome {
         let Self { options, captures, .. } = self;
         let scenario = self.scenario();
@@ -203,9 +210,12 @@ impl Job {
             encapsulation => encapsulation,
         };
         let encapsulation = (encapsulation, captures.as_ref());
-        let outcome = captured::simulate(scenario, &mut watched, options, encapsulation, control, wanted);
+        let mut control = |share: f64| if self.goes_on() { control(share) } else { Control::Interrupt };
+        let wanted = || self.goes_on();
+        let outcome =
+            captured::simulate(scenario, &mut watched, options, encapsulation, &mut control, wanted);
         let silence = watched.silence().map(|silence| silence.to_string());
-        match (outcome, silence) {
+        self.unless_failed(match (outcome, silence) {
             (Ok(result), silence) => Ok((result, silence)),
             // The scheduler caused the stall. The error alone would blame the simulator.
             (Err(Failure::Run(Stopped::Stalled { at })), Some(silence)) => {
@@ -213,7 +223,7 @@ impl Job {
                 Err(Failure::Scheduler(format!("at {at} s nothing moved any more: the scheduler {silence}")))
             }
             (Err(failure), _) => Err(failure),
-        }
+        })
     }
 }
 
@@ -273,32 +283,6 @@ fn run(
         runs.push(Run::new(job.scenario(), &scheduler, result, silence)?);
     }
     Ok(runs)
-}
-
-/// Returns the run of the job, as observed in `folder` after a run over real hosts.
-#[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive owned")]
-fn observed(py: Python<'_>, job: Py<Job>, folder: PathBuf) -> PyResult<Run> {
-    let (scenario, options) = (job.get().scenario(), &job.get().options);
-    let result = py.detach(|| plait_capture::observe(scenario, &folder, options));
-    let result = result
-        .map_err(|error| RunError::new_err(format!("{}: {}: {error}", scenario.name, folder.display())))?;
-    Run::new(scenario, scenario.scheduler.name(), result, None)
-}
-
-/// Reads the decisions of a kernel's scheduler from a file that `plait-mptcp log --out` wrote.
-/// Returns for each connection its token, its number of paths, and both tables.
-#[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive owned")]
-fn logged(py: Python<'_>, file: PathBuf) -> PyResult<Vec<(u32, usize, ArrowTable, ArrowTable)>> {
-    let found = py.detach(|| plait_capture::logged(&file));
-    let place = file.parent().map(|folder| folder.join("")).unwrap_or_default();
-    let found = found.map_err(|error| bad_input(format!("{}{error}", place.display())))?;
-    let tables = |one: Logged| {
-        let frames = (tables::decisions(one.decisions)?, tables::decision_paths(one.decision_paths)?);
-        Ok((one.token, one.paths, frames.0, frames.1))
-    };
-    found.into_iter().map(tables).collect()
 }
 
 /// Distributes runs of schedulers that are not written in Python over threads. The calling thread
@@ -377,7 +361,6 @@ fn run_python(
     let raised = &job.raised;
     let mut interrupted = None;
     let mut control = |share: f64| match report(py, share) {
-        Ok(()) if is_raised(raised) => Control::Interrupt,
         Ok(()) => Control::Continue,
         Err(error) => {
             interrupted = Some(error);
@@ -388,7 +371,7 @@ fn run_python(
         Some(object) => {
             let names = job.scenario().paths.iter().map(|path| path.name.clone()).collect();
             let scheduler = PythonScheduler::new(object.bind(py), names, raised.clone())?;
-            job.watch(scheduler, encapsulation, &mut control, || !is_raised(raised))
+            job.watch(scheduler, encapsulation, &mut control)
         }
         None => job.make(encapsulation, &mut control),
     };

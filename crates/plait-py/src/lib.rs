@@ -11,10 +11,14 @@ mod decisions;
 mod describe;
 mod facts;
 mod foreign;
+mod foreign_controller;
+mod foreign_workload;
 mod jobs;
 #[cfg(target_os = "linux")]
 mod link;
+mod observed;
 mod oracle;
+mod own_class;
 mod pool;
 mod recordings;
 mod run;
@@ -69,10 +73,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     decisions::register(module)?;
     controller_facts::register(module)?;
     controller::register(module)?;
+    own_class::register(module)?;
     scheduler::register(module)?;
     workload::register(module)?;
     tables::register(module)?;
     jobs::register(module)?;
+    observed::register(module)?;
     oracle::register(module)?;
     pool::register(module)?;
     foreign::register(module)?;

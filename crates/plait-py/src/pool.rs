@@ -1,13 +1,15 @@
 //! A pool of threads that make runs as these are submitted, for sweeps of any length.
 
 use crate::foreign::Foreign;
+use crate::foreign_controller::ForeignController;
+use crate::foreign_workload::ForeignWorkload;
 use crate::scenario;
 use crate::{RunError, bad_input};
 use plait_sched::Scheduler;
 use plait_sched_ffi::Fault;
 use plait_sim::error::ScenarioError;
 use plait_sim::recorder::RecordOptions;
-use plait_sim::scenario::Scenario;
+use plait_sim::scenario::{Scenario, Workload};
 use plait_sim::simulation::{self, Control};
 use pyo3::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -64,6 +66,8 @@ struct Work {
     base: PathBuf,
     scheduler: Option<String>,
     foreign: Option<Foreign>,
+    controllers: Vec<ForeignController>,
+    workload: Option<ForeignWorkload>,
     seed: Option<u64>,
 }
 
@@ -121,9 +125,17 @@ impl Pool {
         }
     }
 
-    /// Submits a run; `ticket` is returned with its result.
-    #[pyo3(signature = (ticket, scenario_json, *, origin, base, scheduler = None, foreign = None, seed = None))]
-    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+    /// Submits a run; `ticket` is returned with its result. `controllers` are in the scenario's
+    /// order.
+    #[pyo3(signature = (
+        ticket, scenario_json, *, origin, base, scheduler = None, foreign = None,
+        controllers = Vec::new(), workload = None, seed = None,
+    ))]
+    #[expect(
+        clippy::too_many_arguments,
+        clippy::needless_pass_by_value,
+        reason = "keywords of Python, which arrive owned"
+    )]
     fn submit(
         &self,
         ticket: u64,
@@ -132,10 +144,15 @@ impl Pool {
         base: PathBuf,
         scheduler: Option<String>,
         foreign: Option<Py<Foreign>>,
+        controllers: Vec<Py<ForeignController>>,
+        workload: Option<Py<ForeignWorkload>>,
         seed: Option<u64>,
     ) -> PyResult<()> {
         let foreign = foreign.map(|foreign| foreign.get().clone());
-        let work = Work { ticket, scenario_json, origin, base, scheduler, foreign, seed };
+        let controllers = controllers.iter().map(|one| one.get().clone()).collect();
+        let workload = workload.map(|workload| workload.get().clone());
+        let work =
+            Work { ticket, scenario_json, origin, base, scheduler, foreign, controllers, workload, seed };
         let sender = lock(&self.work);
         let sent = sender.as_ref().is_some_and(|sender| sender.send(work).is_ok());
         if sent { Ok(()) } else { Err(RunError::new_err("the pool is closed")) }
@@ -190,11 +207,17 @@ fn make(waiting: &Mutex<Receiver<Work>>, finished: &Sender<Done>, stop: &AtomicB
 }
 
 fn run(work: &Work, stop: &AtomicBool, places: &[String]) -> Result<String, Failure> {
-    let Work { scenario_json, origin, base, scheduler, foreign, seed, .. } = work;
+    let Work { scenario_json, origin, base, scheduler, foreign, controllers, workload, seed, .. } = work;
     let input = |error: ScenarioError| Failure::Input(error.to_string());
     let mut scenario = Scenario::from_json(scenario_json, origin, base).map_err(input)?;
     scenario::change(&mut scenario, origin, scheduler.as_deref(), *seed).map_err(input)?;
     let fault = Fault::default();
+    for (control, own) in scenario.controls_mut().filter(|control| control.is_own()).zip(controllers) {
+        control.set_own(own.factory(fault.clone()));
+    }
+    if let (Workload::Own(own), Some(workload)) = (&scenario.workload, workload) {
+        scenario.workload = workload.bound(own.clone(), fault.clone()).into();
+    }
     let mut control = |_: f64| {
         let ended = stop.load(Ordering::Relaxed) || fault.message().is_some();
         if ended { Control::Interrupt } else { Control::Continue }

@@ -2,11 +2,13 @@
 
 use crate::decisions::{Assign, Defer, Limit, Penalize, Recall, Reinject, Wait};
 use crate::facts::{Connection, Event, Path};
+use crate::own_class::OwnClass;
 use crate::{ConformanceError, RunError};
 use plait_sched::conformance::{self, Options};
 use plait_sched::{self as sched, Capabilities, Decision, Interest, PathId, Time};
 use pyo3::exceptions::{PyNotImplementedError, PyTypeError};
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -26,15 +28,15 @@ fn attribute(capability: &str) -> String {
 }
 
 /// The base class of schedulers written in Python.
-#[pyclass(subclass, module = "plait._core")]
+#[pyclass(subclass, frozen, extends = OwnClass, module = "plait._core")]
 pub(crate) struct Scheduler;
 
 #[pymethods]
 impl Scheduler {
     #[new]
-    #[pyo3(signature = (*_arguments, **_keywords), text_signature = "(*arguments, **keywords)")]
-    fn new(_arguments: &Bound<'_, PyAny>, _keywords: Option<&Bound<'_, PyAny>>) -> Self {
-        Self
+    #[pyo3(signature = (*arguments, **keywords))]
+    fn new(arguments: &Bound<'_, PyTuple>, keywords: Option<&Bound<'_, PyDict>>) -> PyClassInitializer<Self> {
+        PyClassInitializer::from(OwnClass::new(arguments, keywords)).add_subclass(Self)
     }
 
     #[pyo3(text_signature = "($self, now, connection, paths)")]
@@ -128,15 +130,16 @@ impl PythonScheduler {
         let arguments = (now.as_secs_f64(), Connection::from(connection), self.views(connection, paths));
         let object = self.object.bind(py);
         let answer = object.call_method1("decide", arguments)?;
-        if let (Some(reason), Ok(wait)) = (reason, answer.cast::<Wait>()) {
-            // Writing to a text in memory cannot fail.
-            let _ = reason.write_str(wait.get().reason.as_deref().unwrap_or_default());
-        }
-        decision(&answer).map_err(|expected| {
+        let (decision, given) = decision(&answer).map_err(|expected| {
             let kind =
                 object.get_type().name().map_or_else(|_| "scheduler".to_owned(), |name| name.to_string());
             RunError::new_err(format!("{kind}.{expected}"))
-        })
+        })?;
+        if let (Some(reason), Some(given)) = (reason, given) {
+            // Writing to a text in memory cannot fail.
+            let _ = reason.write_str(given);
+        }
+        Ok(decision)
     }
 
     fn ask(
@@ -166,39 +169,37 @@ impl PythonScheduler {
     }
 }
 
-/// Converts an object returned by `decide` into a decision. Returns an error message for any other
-/// object.
-fn decision(answer: &Bound<'_, PyAny>) -> Result<Decision, String> {
-    if let Ok(assign) = answer.cast::<Assign>() {
-        let Assign { path, segments } = *assign.get();
-        return Ok(Decision::Assign { path: PathId(path), segments });
-    }
-    if let Ok(wait) = answer.cast::<Wait>() {
-        let until = wait.get().until.map(|seconds| Time::from_nanos((seconds.max(0.0) * 1e9).round() as u64));
-        return Ok(Decision::Wait { until });
-    }
-    if let Ok(reinject) = answer.cast::<Reinject>() {
-        let Reinject { path, segment } = *reinject.get();
-        return Ok(Decision::Reinject { path: PathId(path), segment });
-    }
-    if let Ok(recall) = answer.cast::<Recall>() {
-        return Ok(Decision::Recall { path: PathId(recall.get().path) });
-    }
-    if let Ok(limit) = answer.cast::<Limit>() {
-        let Limit { path, in_flight } = *limit.get();
-        let in_flight = in_flight.unwrap_or(u32::MAX);
-        return Ok(Decision::Limit { path: PathId(path), in_flight });
-    }
-    if let Ok(penalize) = answer.cast::<Penalize>() {
-        return Ok(Decision::Penalize { path: PathId(penalize.get().path) });
-    }
-    if answer.is_instance_of::<Defer>() {
-        return Ok(Decision::Defer);
-    }
-    let got = answer.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
-    Err(format!(
-        "decide returned {got}: expected plait.Assign, Wait, Reinject, Recall, Limit, Penalize or Defer"
-    ))
+/// Converts an object returned by `decide` into a decision and its reason. Returns an error message
+/// for any other object.
+fn decision<'a>(answer: &'a Bound<'_, PyAny>) -> Result<(Decision, Option<&'a str>), String> {
+    let (decision, reason) = if let Ok(assign) = answer.cast::<Assign>() {
+        let Assign { path, segments, reason } = assign.get();
+        (Decision::Assign { path: PathId(*path), segments: *segments }, reason)
+    } else if let Ok(wait) = answer.cast::<Wait>() {
+        let Wait { until, reason } = wait.get();
+        let until = until.map(|seconds| Time::from_nanos((seconds.max(0.0) * 1e9).round() as u64));
+        (Decision::Wait { until }, reason)
+    } else if let Ok(reinject) = answer.cast::<Reinject>() {
+        let Reinject { path, segment, reason } = reinject.get();
+        (Decision::Reinject { path: PathId(*path), segment: *segment }, reason)
+    } else if let Ok(recall) = answer.cast::<Recall>() {
+        let Recall { path, reason } = recall.get();
+        (Decision::Recall { path: PathId(*path) }, reason)
+    } else if let Ok(limit) = answer.cast::<Limit>() {
+        let Limit { path, in_flight, reason } = limit.get();
+        (Decision::Limit { path: PathId(*path), in_flight: in_flight.unwrap_or(u32::MAX) }, reason)
+    } else if let Ok(penalize) = answer.cast::<Penalize>() {
+        let Penalize { path, reason } = penalize.get();
+        (Decision::Penalize { path: PathId(*path) }, reason)
+    } else if let Ok(defer) = answer.cast::<Defer>() {
+        (Decision::Defer, &defer.get().reason)
+    } else {
+        let got = answer.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
+        return Err(format!(
+            "decide returned {got}: expected plait.Assign, Wait, Reinject, Recall, Limit, Penalize or Defer"
+        ));
+    };
+    Ok((decision, reason.as_deref()))
 }
 
 impl sched::Scheduler for PythonScheduler {
@@ -236,11 +237,10 @@ impl sched::Scheduler for PythonScheduler {
     }
 }
 
-/// Runs the conformance suite on schedulers that `factory` makes.
+/// Runs the conformance suite on schedulers that `factory` makes. `name` stands in the summary.
 #[pyfunction]
-fn check_scheduler(factory: &Bound<'_, PyAny>) -> PyResult<String> {
+fn check_scheduler(factory: &Bound<'_, PyAny>, name: &str) -> PyResult<String> {
     let raised = Raised::default();
-    let name = factory.getattr("__name__").map_or("scheduler".to_owned(), |name| name.to_string());
     let names: Vec<String> = (1..=sched::MAX_PATHS).map(|number| format!("path{number}")).collect();
     // Builds one instance first, so that an exception of the constructor is reported as such.
     PythonScheduler::new(&factory.call0()?, names.clone(), raised.clone())?;
@@ -254,7 +254,7 @@ fn check_scheduler(factory: &Bound<'_, PyAny>) -> PyResult<String> {
             }
         }
     };
-    let outcome = conformance::check(&name, &mut make, Options::default());
+    let outcome = conformance::check(name, &mut make, Options::default());
     if let Some(error) = take(&raised) {
         return Err(error);
     }

@@ -8,7 +8,7 @@ use arrow_array::{
 use plait_quic::recording::result::{Recorded, Transmission};
 use plait_sim::recorder::frames::{
     ConnectionSeries, DECISION_NAMES, DecisionFrame, DecisionPaths, NEVER, PacketFrame, PathSeries,
-    RequestFrame, nanos,
+    RequestFrame, limited, nanos,
 };
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -73,6 +73,7 @@ pub(crate) fn packets(frame: PacketFrame) -> PyResult<ArrowTable> {
         ("bytes", Arc::new(UInt32Array::from(frame.bytes))),
         ("sent_ns", Arc::new(Int64Array::from(frame.sent))),
         ("arrived_ns", moments(frame.arrived)),
+        ("duplicate_ns", moments(frame.duplicate)),
         ("delivered_ns", moments(frame.delivered)),
         ("blocked_ns", moments(blocked)),
         ("retransmission", Arc::new(BooleanArray::from(frame.retransmission))),
@@ -139,6 +140,11 @@ fn unless_unset(values: Vec<u32>) -> ArrayRef {
     Arc::new(values.into_iter().map(|amount| (amount != u32::MAX).then_some(amount)).collect::<UInt32Array>())
 }
 
+/// A column of amounts of segments, with nulls for amounts without a limit.
+fn unless_endless(values: Vec<u64>) -> ArrayRef {
+    Arc::new(values.into_iter().map(limited).collect::<UInt64Array>())
+}
+
 /// One row per decision.
 pub(crate) fn decisions(frame: DecisionFrame) -> PyResult<ArrowTable> {
     let names = frame.decision.iter().map(|&kind| DECISION_NAMES[usize::from(kind)]);
@@ -151,10 +157,10 @@ pub(crate) fn decisions(frame: DecisionFrame) -> PyResult<ArrowTable> {
         ("segments", Arc::new(segments.collect::<UInt32Array>())),
         ("segment", Arc::new(UInt64Array::from(frame.segment))),
         ("wait_until_ns", Arc::new(Int64Array::from(frame.wait_until))),
-        ("unassigned", Arc::new(UInt64Array::from(frame.unassigned))),
+        ("unassigned", unless_endless(frame.unassigned)),
         ("window_left", Arc::new(UInt64Array::from(frame.window_left))),
         ("window", Arc::new(UInt64Array::from(frame.window))),
-        ("send_buffer_left", Arc::new(UInt64Array::from(frame.send_buffer_left))),
+        ("send_buffer_left", unless_endless(frame.send_buffer_left)),
         ("oldest_unacked", Arc::new(UInt64Array::from(frame.oldest_unacked))),
         ("oldest_unacked_path", Arc::new(UInt8Array::from(frame.oldest_unacked_path))),
         ("reason", Arc::new(reasons.collect::<StringArray>())),

@@ -30,7 +30,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 fn exception(error: &Error) -> PyErr {
     match error {
-        Error::Setting(_) | Error::Fingerprint(_) => bad_input(error),
+        error if error.is_bad_input() => bad_input(error),
         _ => TransferError::new_err(error.to_string()),
     }
 }

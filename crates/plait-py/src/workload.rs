@@ -1,14 +1,17 @@
 //! Workloads written in Python: the base class, the steps that it returns, and the adaptor to Rust.
 
 use crate::decisions::{Wait, whole};
+use crate::foreign_workload::ForeignWorkload;
+use crate::own_class::OwnClass;
 use crate::scheduler::{Raised, described, is_raised, keep};
 use crate::{RunError, bad_input};
 use plait_sched::{Duration, Time};
+use plait_sched_ffi::Fault;
 use plait_sim::application::{Behaviour, OwnDelivery, OwnStep, OwnWrite};
 use plait_sim::scenario::{Scenario, Workload as Kind};
 use pyo3::exceptions::{PyException, PyNotImplementedError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 use std::sync::Arc;
 
 /// Adds this file's classes.
@@ -24,20 +27,26 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// The class attribute that makes the messages of a workload requests.
 const REQUESTS: &str = "requests";
 /// Largest number of bytes of one message and of a run.
-const MAX_BYTES: u64 = 1_000_000_000_000_000;
+pub(crate) const MAX_BYTES: u64 = 1_000_000_000_000_000;
 /// Largest number of a stream.
-const MAX_STREAM: u32 = 999;
+pub(crate) const MAX_STREAM: u32 = 999;
+
+/// Bytes of a request unless it says so.
+pub(crate) const REQUEST_BYTES: u64 = 200;
+
+/// The condition of a wait.
+const LATER: &str = "expected a time until which it waits, later than now";
 
 /// The base class of workloads written in Python.
-#[pyclass(subclass, module = "plait._core")]
+#[pyclass(subclass, frozen, extends = OwnClass, module = "plait._core")]
 pub(crate) struct Workload;
 
 #[pymethods]
 impl Workload {
     #[new]
-    #[pyo3(signature = (*_arguments, **_keywords), text_signature = "(*arguments, **keywords)")]
-    fn new(_arguments: &Bound<'_, PyAny>, _keywords: Option<&Bound<'_, PyAny>>) -> Self {
-        Self
+    #[pyo3(signature = (*arguments, **keywords))]
+    fn new(arguments: &Bound<'_, PyTuple>, keywords: Option<&Bound<'_, PyDict>>) -> PyClassInitializer<Self> {
+        PyClassInitializer::from(OwnClass::new(arguments, keywords)).add_subclass(Self)
     }
 
     fn begin(&self) -> PyResult<Py<PyAny>> {
@@ -145,7 +154,7 @@ impl Request {
         stream: Option<&Bound<'_, PyAny>>,
         priority: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let request = request.map_or(Ok(200), |request| size(request, "plait.Request: request"))?;
+        let request = request.map_or(Ok(REQUEST_BYTES), |request| size(request, "plait.Request: request"))?;
         let sizes = (size(response, "plait.Request: response")?, request);
         message("Request", sizes, (at, deadline), (stream, priority)).map(Self)
     }
@@ -184,6 +193,38 @@ pub(crate) struct Delivery {
     written: f64,
 }
 
+/// The messages of a workload so far, to check its next steps.
+#[derive(Debug, Default)]
+pub(crate) struct Totals {
+    ended: bool,
+    /// Bytes of all messages so far.
+    bytes: u64,
+}
+
+impl Totals {
+    /// Adds a step at a time, which is `None` before the run.
+    ///
+    /// # Errors
+    /// The expected step.
+    pub(crate) fn add(&mut self, step: &OwnStep, now: Option<Time>) -> Result<(), &'static str> {
+        match step {
+            OwnStep::End => self.ended = true,
+            OwnStep::Wait(until) if now.is_some_and(|now| *until <= now) => {
+                return Err(LATER);
+            }
+            OwnStep::Wait(_) => {}
+            OwnStep::Write(_) if self.ended => return Err("expected no message after the end"),
+            OwnStep::Write(write) => {
+                self.bytes += write.bytes.max(write.request);
+                if self.bytes > MAX_BYTES {
+                    return Err("expected at most 1 PB in all messages");
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 /// A behaviour that calls a Python object.
 struct PythonWorkload {
     object: Arc<Py<PyAny>>,
@@ -191,22 +232,30 @@ struct PythonWorkload {
     /// The scenario's name.
     scenario: Arc<str>,
     requests: bool,
-    ended: bool,
-    /// Bytes of all messages so far.
-    bytes: u64,
+    totals: Totals,
     /// The exception that ends the run.
     raised: Raised,
 }
 
-/// Returns the scenario with `object` as its workload. `raised` gets the exception that ends a run.
-pub(crate) fn bound(scenario: &Scenario, object: &Bound<'_, PyAny>, raised: Raised) -> PyResult<Scenario> {
+/// Returns the scenario with `object` as its workload. `raised` gets the exception that ends a run,
+/// and `fault` the failure of a library's workload.
+pub(crate) fn bound(
+    scenario: &Scenario,
+    object: &Bound<'_, PyAny>,
+    raised: Raised,
+    fault: Fault,
+) -> PyResult<Scenario> {
     let class = object.get_type().name()?.to_string();
-    if !object.is_instance_of::<Workload>() {
-        return Err(PyTypeError::new_err(format!("expected a plait.Workload, got {class}")));
-    }
     let Kind::Own(own) = &scenario.workload else {
         return Err(bad_input(format!("workload {class}: the scenario has a built-in kind of workload")));
     };
+    if let Ok(foreign) = object.cast::<ForeignWorkload>() {
+        let workload = foreign.get().bound(own.clone(), fault).into();
+        return Ok(Scenario { workload, ..scenario.clone() });
+    }
+    if !object.is_instance_of::<Workload>() {
+        return Err(PyTypeError::new_err(format!("expected a plait.Workload, got {class}")));
+    }
     let requests = object.getattr(REQUESTS)?.is_truthy()?;
     let (object, name): (_, Arc<str>) = (Arc::new(object.clone().unbind()), scenario.name.as_str().into());
     let make = move || -> Box<dyn Behaviour> {
@@ -215,8 +264,7 @@ pub(crate) fn bound(scenario: &Scenario, object: &Bound<'_, PyAny>, raised: Rais
             class: class.clone(),
             scenario: name.clone(),
             requests,
-            ended: false,
-            bytes: 0,
+            totals: Totals::default(),
             raised: raised.clone(),
         })
     };
@@ -268,29 +316,23 @@ impl PythonWorkload {
 
     /// Converts a step; returns `None` for any other object.
     fn step(&mut self, answer: &Bound<'_, PyAny>, now: Option<Time>) -> PyResult<Option<OwnStep>> {
-        let (write, request) = if let Ok(write) = answer.cast::<Write>() {
-            (write.get().0, false)
+        let (step, requests) = if let Ok(write) = answer.cast::<Write>() {
+            (OwnStep::Write(write.get().0), Some(false))
         } else if let Ok(request) = answer.cast::<Request>() {
-            (request.get().0, true)
+            (OwnStep::Write(request.get().0), Some(true))
         } else if let Ok(wait) = answer.cast::<Wait>() {
-            let until = wait.get().until.map(|until| Time::from_nanos(nanos(until)));
-            return match until {
-                Some(until) if now.is_none_or(|now| until > now) => Ok(Some(OwnStep::Wait(until))),
-                _ => Err(returned(answer, "expected a time until which it waits, later than now")),
-            };
+            let Some(until) = wait.get().until else { return Err(returned(answer, LATER)) };
+            (OwnStep::Wait(Time::from_nanos(nanos(until))), None)
         } else if answer.is_instance_of::<End>() {
-            self.ended = true;
-            return Ok(Some(OwnStep::End));
+            (OwnStep::End, None)
         } else {
             return Ok(None);
         };
-        self.bytes += write.bytes.max(write.request);
-        let expected = match (request, self.requests) {
-            _ if self.ended => "expected no message after plait.End",
-            _ if self.bytes > MAX_BYTES => "expected at most 1 PB in all messages",
-            (true, false) => "expected requests = True in the class, whose messages are then requests",
-            (false, true) => "expected plait.Request, because the class has requests = True",
-            _ => return Ok(Some(OwnStep::Write(write))),
+        self.totals.add(&step, now).map_err(|expected| returned(answer, expected))?;
+        let expected = match (requests, self.requests) {
+            (Some(true), false) => "expected requests = True in the class, whose messages are then requests",
+            (Some(false), true) => "expected plait.Request, because the class has requests = True",
+            _ => return Ok(Some(step)),
         };
         Err(returned(answer, expected))
     }

@@ -21,8 +21,8 @@ pub(crate) fn describe(reason: &ConnectionError) -> String {
         ConnectionError::ApplicationClosed(_) => "the peer has ended it".to_owned(),
         ConnectionError::TimedOut => "no answer".to_owned(),
         other if other.to_string().contains(WRONG_CERTIFICATE) => {
-            "the certificate is not the one of the fingerprint: the other end is another machine, or was started anew \
-             without --key"
+            "the certificate is not the one of the fingerprint: the listening end is another machine, or was \
+             restarted without --key"
                 .to_owned()
         }
         other => other.to_string(),

@@ -200,7 +200,7 @@ impl Connector {
             // Nothing that is sent to the old address arrives, so noq's state of it is of no use.
             let which = path + MAX_PATHS * (1 + dialed.opened as usize);
             let new = DialedPath::new(now, local, remote, &self.settings, which);
-            *dialed = DialedPath { opened: dialed.opened, ..new };
+            *dialed = DialedPath { opened: dialed.opened, heard_at: dialed.heard_at, ..new };
         }
         path
     }
@@ -215,8 +215,10 @@ impl Connector {
         dialed.search(now, &self.client, &self.settings);
         let Some(connection) = &mut dialed.connection else { return PathUpdate::Unchanged };
         connection.work(now, &mut dialed.endpoint, REPLY_BYTES + 1);
-        if let Some(reason) = connection.lost() {
-            let (reason, is_drained) = (reason.clone(), connection.is_drained());
+        let (lost, is_drained) = (connection.lost().cloned(), connection.is_drained());
+        dialed.note_silence(now, lost.as_ref());
+        let Some(connection) = &mut dialed.connection else { return PathUpdate::Unchanged };
+        if let Some(reason) = lost {
             dialed.handle_loss(now, &reason);
             if is_unavailable(&reason) && self.unavailable.is_none() {
                 self.unavailable = Some(describe(&reason));
@@ -292,6 +294,16 @@ impl Connector {
         // The path works, so its trouble is over.
         dialed.trouble = None;
         Some(packet)
+    }
+
+    /// Returns the paths that work and are not silent.
+    pub(crate) fn answering(&self) -> impl Iterator<Item = usize> {
+        self.joined().filter(|path| !self.paths[*path].is_silent)
+    }
+
+    /// Returns the time of the last datagram of the peer with this session.
+    pub(crate) fn heard_at(&self) -> Option<Instant> {
+        self.paths.iter().filter_map(|dialed| dialed.heard_at).max()
     }
 
     /// True if a path works.

@@ -1,19 +1,22 @@
 //! Errors of transfers and their ends.
 
 use std::fmt;
+use std::io;
+use std::net::SocketAddr;
 
 /// Reason why a transfer, or an end, cannot go on.
 #[derive(Debug)]
 pub enum Error {
     /// A fingerprint that cannot be parsed.
     Fingerprint(String),
-    /// A setting that is out of bounds.
+    /// A wrong option, setting or input file.
     Setting(String),
     /// An error of keys, certificates or TLS.
     Tls(String),
     /// A path could not be opened, or the peer refused it.
     Refused(String),
-    /// The peer has not answered: the network refused the connection, or no packet arrived in time.
+    /// The peer cannot be reached now: its name, a route, an address or an interface is missing, the
+    /// network refused the connection, or no packet arrived in time.
     Absent(String),
     /// The peer has ended the connection.
     Ended(String),
@@ -39,7 +42,45 @@ pub enum Error {
     /// An error of the transport or the scheduler.
     Transport(plait_transport::Error),
     /// An error of a file or a socket.
-    Io(std::io::Error),
+    Io(io::Error),
+}
+
+impl Error {
+    /// Whether the input is wrong, so that no later attempt succeeds. This is the only error with
+    /// exit status 2; every other one has 1. In particular, nothing that may come late at boot is
+    /// wrong input: a name, a route, an address, an interface, a folder, a port, the peer.
+    pub fn is_bad_input(&self) -> bool {
+        matches!(self, Self::Setting(_) | Self::Fingerprint(_))
+    }
+
+    /// Returns the error of a local address that cannot be bound. `option` is the option that gives
+    /// the address.
+    pub(crate) fn unbound(option: &str, address: SocketAddr, error: &io::Error) -> Self {
+        let kind = error.kind();
+        let text = match kind {
+            io::ErrorKind::AddrInUse => format!(
+                "{option} {address}: another program has port {}: end it, or choose another port",
+                address.port()
+            ),
+            io::ErrorKind::AddrNotAvailable => {
+                format!("{option} {address}: this machine does not have the address now")
+            }
+            _ => format!("{option} {address}: {error}"),
+        };
+        Self::Io(io::Error::new(kind, text))
+    }
+
+    /// Returns the error of a folder or file that cannot be made. Only a name of something else is
+    /// wrong input.
+    pub(crate) fn of_file(name: &str, error: &io::Error) -> Self {
+        let (kind, text) = (error.kind(), format!("{name}: {error}"));
+        match kind {
+            io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory => {
+                Self::Setting(text)
+            }
+            _ => Self::Io(io::Error::new(kind, text)),
+        }
+    }
 }
 
 impl fmt::Display for Error {
@@ -73,8 +114,8 @@ impl From<plait_transport::Error> for Error {
     }
 }
 
-impl From<std::io::Error> for Error {
-    fn from(error: std::io::Error) -> Self {
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
 }

@@ -22,6 +22,9 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
+/// Beginning of the secrets in published examples.
+const PUBLISHED: &str = "replace-this";
+
 /// Application protocol (ALPN). TLS refuses another program, or another version of the protocol.
 const PROTOCOL: &[u8] = b"plait/4";
 
@@ -127,6 +130,18 @@ pub fn secret_in(file: &Path) -> Result<String, Error> {
         .ok_or_else(|| Error::Setting(format!("{}: its first line is empty", file.display())))
 }
 
+/// Refuses the secrets of the option files in `packaging/systemd`, which everybody can read.
+///
+/// # Errors
+/// [`Error::Setting`]. `whose` names the secret.
+pub fn refuse_published(secret: &str, whose: &str) -> Result<(), Error> {
+    if secret.starts_with(PUBLISHED) {
+        let text = format!("{whose} is that of a published example: make another one (openssl rand -hex 16)");
+        return Err(Error::Setting(text));
+    }
+    Ok(())
+}
+
 /// True if the secret is so short that it can be guessed. A guess costs only a handshake.
 pub fn is_weak(secret: &str) -> bool {
     secret.chars().count() < 12
@@ -179,8 +194,8 @@ impl Identity {
                 .create_new(true)
                 .mode(0o600)
                 .open(file)
-                .map_err(|error| refused(error.to_string()))?;
-            out.write_all((certificate + &key).as_bytes()).map_err(|error| refused(error.to_string()))?;
+                .map_err(|error| Error::of_file(&file.display().to_string(), &error))?;
+            out.write_all((certificate + &key).as_bytes())?;
             return Ok(made);
         }
         let text = read_private(file)?;

@@ -55,6 +55,11 @@ fn failure((file, error): &(String, String)) -> Value {
     json!({"file": file, "error": error})
 }
 
+/// Converts the failure or recovery of a path.
+pub fn path(name: &str, works: bool, trouble: Option<&str>) -> Value {
+    json!({"event": "path", "path": name, "usable": works, "trouble": trouble})
+}
+
 /// Converts an event of an end that receives files.
 pub fn received(event: &ReceiveEvent<'_>) -> Value {
     match event {
@@ -156,7 +161,7 @@ pub fn far(event: &FarEvent<'_>) -> Value {
 }
 
 /// Adds the client to an event.
-fn of(from: &ConnectedClient, mut event: Value) -> Value {
+pub fn of(from: &ConnectedClient, mut event: Value) -> Value {
     event["from"] = json!(from.remote);
     event["client"] = client(from);
     event

@@ -93,8 +93,13 @@ impl<P: Payload, W: Scheduler> SessionOpener<P, W> {
 
     /// Returns the counters of the paths.
     pub fn counts(&self) -> Vec<PathCounts> {
-        let is_open = |path| self.connector.joined().any(|joined| joined == path);
+        let is_open = |path| self.connector.answering().any(|answering| answering == path);
         self.session.as_ref().map(|session| session.counts(is_open)).unwrap_or_default()
+    }
+
+    /// Returns the time of the last datagram of the peer with this session.
+    pub fn heard_at(&self) -> Option<Instant> {
+        self.connector.heard_at()
     }
 
     /// True if the peer refuses all paths, or is not the expected one.

@@ -73,7 +73,7 @@ const IDLE_MILLIS: u32 = 10_000;
 
 /// Interval of packets that keep unused paths open, also in the tables of network address
 /// translators.
-const KEEP_ALIVE: std::time::Duration = std::time::Duration::from_secs(3);
+pub(crate) const KEEP_ALIVE: std::time::Duration = std::time::Duration::from_secs(3);
 
 /// Noq's round-trip time before the first sample (RFC 9002 §6.2.2).
 pub(crate) const INITIAL_RTT: std::time::Duration = std::time::Duration::from_millis(333);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
  * Packet schedulers for multipath transports: which path carries the next segments of a stream.
+ * Also congestion controllers and workloads of one's own, for Plait's simulator.
  * Written by cbindgen from the crate plait-sched-ffi; its README is the introduction.
  */
 
@@ -15,6 +16,45 @@
   extern const char plait_scheduler_text[] __attribute__((visibility("hidden"))); \
   __attribute__((visibility("default"))) const char *plait_scheduler_source(void) { return plait_scheduler_text; } \
   extern const char plait_scheduler_text[]
+
+// No loss is being repaired.
+#define PLAIT_REPAIRING_NOTHING 0
+
+// Losses that later acknowledgements showed are being repaired.
+#define PLAIT_REPAIRING_LOSSES 1
+
+// Losses that a timeout showed are being repaired.
+#define PLAIT_REPAIRING_TIMEOUT 2
+
+// Later acknowledgements showed a loss; once per window of data. `outstanding`.
+#define PLAIT_CONGESTION_LOSS 0
+
+// The receiver reported marked packets; once per window of data. `outstanding`.
+#define PLAIT_CONGESTION_MARK 1
+
+// The retransmission timer ran out. `outstanding`, `repairing`.
+#define PLAIT_CONGESTION_TIMEOUT 2
+
+// The window is to be `window`, after a timeout or persistent congestion.
+#define PLAIT_CONGESTION_COLLAPSE 3
+
+// The last reduction was unnecessary. `window`, `threshold`.
+#define PLAIT_CONGESTION_UNDONE 4
+
+// The scheduler halves the window.
+#define PLAIT_CONGESTION_PENALTY 5
+
+// No packet left for one retransmission timeout.
+#define PLAIT_CONGESTION_IDLE 6
+
+// A packet leaves after no packet was in flight. `idle`, `app_limited`.
+#define PLAIT_CONGESTION_RESUMED 7
+
+// All data in flight was acknowledged.
+#define PLAIT_CONGESTION_DRAINED 8
+
+// A handshake measured the round trip. `rtt`.
+#define PLAIT_CONGESTION_MEASURED 9
 
 // Make no further decision now: ask again after the next event, and at `until` at the latest
 // unless that is PLAIT_NEVER.
@@ -137,6 +177,15 @@
 // The version of this interface. A new version only adds: struct sizes and new functions show the
 // additions.
 #define PLAIT_SCHED_VERSION 1
+
+// Write a message: a block, or with `requests` a request, which the sender answers.
+#define PLAIT_STEP_WRITE 0
+
+// Call `on_time` at the time `at`.
+#define PLAIT_STEP_WAIT 1
+
+// Write no further message. The run ends when all messages have arrived.
+#define PLAIT_STEP_END 2
 
 // A scheduler.
 typedef struct plait_scheduler plait_scheduler;
@@ -422,6 +471,265 @@ typedef struct plait_conformance_report {
   // Number of delivered segments.
   uint64_t segments;
 } plait_conformance_report;
+
+// The window of a path, which its controller sets. Amounts are in bytes as the protocol's windows
+// count them.
+typedef struct plait_window {
+  // The size of this struct as Plait knows it, in bytes.
+  uint32_t size;
+  // Zero.
+  uint32_t reserved;
+  // A full segment; constant.
+  uint64_t segment;
+  // The scenario's `initial_window`; constant.
+  uint64_t initial;
+  // Congestion window, from 1 to 10^15; less than a segment counts as a segment. Initially
+  // `initial`.
+  uint64_t window;
+  // Slow-start threshold, for schedulers and metrics; UINT64_MAX for none. Initially the
+  // scenario's `initial_ssthresh`.
+  uint64_t threshold;
+  // Rate in bytes per second at which packets leave. 0, the initial value, if they leave as soon
+  // as the window admits them. A controller that paces sets it in `create`.
+  uint64_t pacing_rate;
+} plait_window;
+
+// Creates an instance for one path and stores it in `*state`. `window` has the values at the start;
+// the function may change them. The rest as plait_create.
+typedef int32_t (*plait_create_controller)(void *context,
+                                           const char *parameters,
+                                           struct plait_window *window,
+                                           void **state,
+                                           char *message,
+                                           uint32_t capacity);
+
+// A path of the connection, for controllers that couple paths.
+typedef struct plait_path_window {
+  // The size of this struct as Plait knows it, in bytes; the same for all paths of an array.
+  uint32_t size;
+  // 0 for a path that is not established, or that has failed.
+  uint32_t usable;
+  // Congestion window in bytes.
+  uint64_t window;
+  // Smoothed round-trip time in nanoseconds; 0 before the first sample.
+  uint64_t srtt;
+} plait_path_window;
+
+// A sample of the delivery rate: `delivered` bytes in `interval`.
+typedef struct plait_rate_sample {
+  // The size of this struct as Plait knows it, in bytes.
+  uint32_t size;
+  // Not 0 if the application, the scheduler or the receiver limited the sender when the newest
+  // acknowledged packet left.
+  uint32_t app_limited;
+  // Bytes that the path delivered in the interval.
+  uint64_t delivered;
+  // The interval in nanoseconds; 0 if the acknowledgement gives no sample.
+  uint64_t interval;
+  // Bytes that the path had delivered when the newest acknowledged packet left.
+  uint64_t prior;
+  // Bytes that the path has delivered in all.
+  uint64_t total;
+  // Bytes that the acknowledgement shows to be lost.
+  uint64_t lost;
+  // Bytes in flight after the acknowledgement.
+  uint64_t in_flight;
+} plait_rate_sample;
+
+// Newly acknowledged data of one path, from one acknowledgement. Times are in nanoseconds.
+typedef struct plait_acknowledgement {
+  // The size of this struct as Plait knows it, in bytes.
+  uint32_t size;
+  // The number of the path in `paths`.
+  uint32_t path;
+  // The time from the start.
+  uint64_t now;
+  // Bytes newly acknowledged, as windows count them.
+  uint64_t bytes;
+  // Packets newly acknowledged.
+  uint32_t packets;
+  // Not 0 if the window may grow: no losses are being repaired.
+  uint32_t may_grow;
+  // PLAIT_REPAIRING_NOTHING, _LOSSES or _TIMEOUT.
+  uint32_t repairing;
+  // Not 0 if data waited for room in the window while the oldest acknowledged packet was in
+  // flight.
+  uint32_t limited;
+  // Bytes of the window that were in use before the acknowledgement.
+  uint64_t in_flight;
+  // Smoothed round-trip time.
+  uint64_t srtt;
+  // The round trip of the oldest acknowledged packet; 0 without a sample.
+  uint64_t rtt;
+  // The round trip of the newest acknowledged packet; 0 without a sample.
+  uint64_t newest_rtt;
+  // All paths of the connection, in the scenario's order.
+  const struct plait_path_window *paths;
+  // Number of these paths.
+  uint32_t path_count;
+  // Zero.
+  uint32_t reserved;
+  // A sample of the delivery rate; NULL unless `create` set a pacing rate.
+  const struct plait_rate_sample *rate;
+} plait_acknowledgement;
+
+// Handles newly acknowledged data. Any return value but PLAIT_OK ends the run.
+typedef int32_t (*plait_on_ack)(void *state, const struct plait_acknowledgement *ack, struct plait_window *window);
+
+// An event on the path of a controller. Fields that its kind does not have are 0.
+typedef struct plait_congestion_event {
+  // The size of this struct as Plait knows it, in bytes.
+  uint32_t size;
+  // PLAIT_CONGESTION_…
+  uint32_t kind;
+  // The time from the start, in nanoseconds.
+  uint64_t now;
+  // Bytes sent and not cumulatively acknowledged.
+  uint64_t outstanding;
+  // PLAIT_CONGESTION_COLLAPSE: the new window in bytes. PLAIT_CONGESTION_UNDONE: the window
+  // before the reduction.
+  uint64_t window;
+  // The threshold before the reduction, in bytes; UINT64_MAX if there was none.
+  uint64_t threshold;
+  // Nanoseconds since the packet before it left.
+  uint64_t idle;
+  // The round trip in nanoseconds.
+  uint64_t rtt;
+  // Not 0 if the losses of the last reduction were still being repaired.
+  uint32_t repairing;
+  // Not 0 if the path had no data, and not only no room.
+  uint32_t app_limited;
+} plait_congestion_event;
+
+// Handles an event. Any return value but PLAIT_OK ends the run.
+typedef int32_t (*plait_on_congestion_event)(void *state,
+                                             const struct plait_congestion_event *event,
+                                             struct plait_window *window);
+
+// A congestion controller of one's own. A shared library provides its classes through a function
+// `const plait_controller_class *plait_controller_class_at(uint32_t index)`, which returns NULL for
+// all indices after the last class.
+//
+// Each path of each end has an instance. An instance is used on one thread; several instances may
+// be in use at the same time. The rules are those of schedulers: no clock, no memory beyond its own
+// state, the same windows after the same calls.
+typedef struct plait_controller_class {
+  // The size of this struct as its author knows it, in bytes.
+  uint32_t size;
+  // Zero.
+  uint32_t reserved;
+  // The name: letters, digits and hyphens.
+  const char *name;
+  // The rule in a sentence; may be NULL.
+  const char *summary;
+  // Passed to `create` unchanged.
+  void *context;
+  // Creates an instance.
+  plait_create_controller create;
+  // Frees an instance; may be NULL.
+  plait_destroy destroy;
+  // Handles acknowledged data.
+  plait_on_ack on_ack;
+  // Handles events; may be NULL.
+  plait_on_congestion_event on_event;
+} plait_controller_class;
+
+// Creates an instance for one run and stores it in `*state`. The rest as plait_create.
+typedef int32_t (*plait_create_workload)(void *context,
+                                         const char *parameters,
+                                         void **state,
+                                         char *message,
+                                         uint32_t capacity);
+
+// A step of a workload. Fields that are 0 have their default. Times are in nanoseconds.
+typedef struct plait_step {
+  // The size of this struct as the workload knows it, in bytes.
+  uint32_t size;
+  // PLAIT_STEP_WRITE, PLAIT_STEP_WAIT or PLAIT_STEP_END.
+  uint32_t kind;
+  // The time of the step from the start; a time of writing that has passed is now.
+  uint64_t at;
+  // The size of the block or of the response, in payload bytes; at least 1.
+  uint64_t bytes;
+  // The size of the request, in payload bytes; 0 for 200.
+  uint64_t request;
+  // The time for the delivery from `at` on; 0 for no deadline.
+  uint64_t deadline;
+  // The stream of the block or of the response, up to 999.
+  uint32_t stream;
+  // The priority between streams, up to 255: the higher one goes first.
+  uint32_t priority;
+} plait_step;
+
+// Adds a step to a plait_steps. Returns PLAIT_OK, or an error that the caller returns in turn.
+typedef int32_t (*plait_add)(void *steps, const struct plait_step *step);
+
+// The next steps of a workload, in their order.
+typedef struct plait_steps {
+  // The size of this struct as Plait knows it, in bytes.
+  uint32_t size;
+  // Zero.
+  uint32_t reserved;
+  // Adds a step: `steps->add(steps, &step)`.
+  plait_add add;
+} plait_steps;
+
+// Adds the first steps. Any return value but PLAIT_OK ends the run.
+typedef int32_t (*plait_begin)(void *state, struct plait_steps *steps);
+
+// Adds the next steps at the time of a PLAIT_STEP_WAIT. Any return value but PLAIT_OK ends the run.
+typedef int32_t (*plait_on_time)(void *state, uint64_t now, struct plait_steps *steps);
+
+// A block or a response that was delivered wholly.
+typedef struct plait_delivery {
+  // The size of this struct as Plait knows it, in bytes.
+  uint32_t size;
+  // Its stream.
+  uint32_t stream;
+  // Its number in the order of writing, from 0.
+  uint64_t number;
+  // Its size, in payload bytes.
+  uint64_t bytes;
+  // The time at which the block or the request was written, in nanoseconds from the start.
+  uint64_t written;
+} plait_delivery;
+
+// Adds the next steps when a message was delivered wholly. Any return value but PLAIT_OK ends the
+// run.
+typedef int32_t (*plait_on_delivered)(void *state,
+                                      uint64_t now,
+                                      const struct plait_delivery *delivery,
+                                      struct plait_steps *steps);
+
+// A workload of one's own. A shared library provides its classes through a function `const
+// plait_workload_class *plait_workload_class_at(uint32_t index)`, which returns NULL for all indices
+// after the last class.
+//
+// Each run has an instance, which is used on one thread; several instances may be in use at the
+// same time. The rules are those of schedulers: no clock, no memory beyond its own state, the same
+// steps after the same calls.
+typedef struct plait_workload_class {
+  // The size of this struct as its author knows it, in bytes.
+  uint32_t size;
+  // Not 0 if the messages are requests of a client, which the sender answers at once.
+  uint32_t requests;
+  // The name: letters, digits and hyphens.
+  const char *name;
+  // The traffic in a sentence; may be NULL.
+  const char *summary;
+  // Passed to `create` unchanged.
+  void *context;
+  // Creates an instance.
+  plait_create_workload create;
+  // Frees an instance; may be NULL.
+  plait_destroy destroy;
+  // Adds the first steps.
+  plait_begin begin;
+  // Adds steps at a time; may be NULL if the workload never waits.
+  plait_on_time on_time;
+  // Adds steps after a delivery; may be NULL.
+  plait_on_delivered on_delivered;
+} plait_workload_class;
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,8 +1,8 @@
 //! A scheduler as a table of callbacks, and its use as a scheduler in Rust.
 
-use std::ffi::{CStr, CString, c_char, c_void};
+use std::ffi::{CStr, c_char, c_void};
 use std::fmt;
-use std::mem::{offset_of, zeroed};
+use std::mem::offset_of;
 use std::ptr;
 use std::sync::{Arc, OnceLock};
 
@@ -13,6 +13,7 @@ use crate::decision::{CDecision, CEvent, interest_of, needs_of};
 use crate::error::{Error, PLAIT_ERROR_CALLBACK, PLAIT_OK, Result};
 use crate::path::{CPath, PLAIT_MAX_PATHS};
 use crate::sized::{self, Sized32};
+use crate::table::{self, Table, class_methods};
 
 /// The declarations of a scheduler when it is created.
 #[repr(C)]
@@ -137,68 +138,23 @@ unsafe impl Sync for Class {}
 // SAFETY: any thread may own the table, for the reasons given for `Sync`.
 unsafe impl Send for Class {}
 
-impl Class {
-    /// Returns a copy of the class that C wrote, if it is complete.
-    ///
-    /// # Safety
-    /// `from` is null or points to a class that begins with its true size. Its texts end in zeros,
-    /// and its functions have the declared types.
-    pub(crate) unsafe fn read(from: *const Self) -> Result<Self> {
-        if from.is_null() {
-            return Err(Error::argument("the plait_scheduler_class is a null pointer"));
-        }
-        // SAFETY: not null, so by contract there is a size at least.
-        let size = unsafe { from.cast::<u32>().read() } as usize;
-        // The first version ended here. A size within a pointer is of no version.
-        if size < offset_of!(Self, decide_with_reason) || !size.is_multiple_of(align_of::<Self>()) {
-            let wrong = "the size of a plait_scheduler_class is none that a version of this interface has";
-            return Err(Error::size(wrong));
-        }
-        // SAFETY: integers and nullable pointers, so zeros are a value. By contract there are `size`
-        // bytes at `from`.
-        let class = unsafe {
-            let mut class: Self = zeroed();
-            let known = size.min(size_of::<Self>());
-            ptr::copy_nonoverlapping(from.cast::<u8>(), (&raw mut class).cast(), known);
-            class
-        };
-        if class.name.is_null() || class.create.is_none() || class.decide.is_none() {
-            return Err(Error::argument("a plait_scheduler_class needs name, create and decide"));
-        }
-        Ok(class)
-    }
+// SAFETY: integers and nullable pointers, beginning with the size.
+unsafe impl Table for Class {
+    const FIRST: usize = offset_of!(Self, decide_with_reason);
+    const NULL: &'static str = "the plait_scheduler_class is a null pointer";
+    const WRONG: &'static str =
+        "the size of a plait_scheduler_class is none that a version of this interface has";
+    const NEEDS: &'static str = "a plait_scheduler_class needs name, create and decide";
 
-    /// Returns the class at `from`.
-    ///
-    /// # Errors
-    /// A message, if the pointer is null, or if the class has an unknown size or is incomplete.
-    ///
-    /// # Safety
-    /// `from` is null or points to a class that begins with its true size, and that does not
-    /// change.
-    pub unsafe fn at(from: *const Self) -> std::result::Result<Self, String> {
-        // SAFETY: by contract.
-        unsafe { Self::read(from) }.map_err(Error::text)
-    }
-
-    /// The rule in a sentence; empty if the author gives none.
-    pub fn summary(&self) -> String {
-        if self.summary.is_null() {
-            return String::new();
-        }
-        // SAFETY: the texts of a class that was read end in zeros.
-        unsafe { CStr::from_ptr(self.summary) }.to_string_lossy().into_owned()
-    }
-
-    /// The name of the class.
-    pub fn name(&self) -> String {
-        // SAFETY: a class that was read has a name, which ends in a zero.
-        unsafe { CStr::from_ptr(self.name) }.to_string_lossy().into_owned()
+    fn is_complete(&self) -> bool {
+        !self.name.is_null() && self.create.is_some() && self.decide.is_some()
     }
 }
 
-/// The first failure of a scheduler. After a failure the scheduler only waits, and the caller finds
-/// the reason here.
+class_methods!(Class);
+
+/// The first failure of a user's class. After a failure the class is not called any more, and the
+/// caller finds the reason here.
 #[derive(Clone, Debug, Default)]
 pub struct Fault(Arc<OnceLock<String>>);
 
@@ -208,7 +164,8 @@ impl Fault {
         self.0.get().map(String::as_str)
     }
 
-    pub(crate) fn keep(&self, message: String) {
+    /// Keeps a message, unless there is one.
+    pub fn keep(&self, message: String) {
         // The first one counts.
         let _ = self.0.set(message);
     }
@@ -235,26 +192,13 @@ impl Foreign {
     pub fn new(class: Class, parameters: &str, fault: Fault) -> std::result::Result<Self, String> {
         let name = class.name();
         let create = class.create.ok_or("the class has no create")?;
-        let parameters = CString::new(parameters)
-            .map_err(|_| format!("scheduler {name}: there is a zero in its parameters"))?;
-        let (mut traits, mut state, mut message) = (Traits::DEFAULT, ptr::null_mut(), [0_u8; 512]);
-        // SAFETY: the arguments are as `Create` requires, and the class is valid by the contract of
-        // `read`.
-        let code = unsafe {
-            create(
-                class.context,
-                parameters.as_ptr(),
-                &raw mut traits,
-                &raw mut state,
-                message.as_mut_ptr().cast(),
-                message.len() as u32 - 1,
-            )
-        };
-        if code != PLAIT_OK {
-            let said = CStr::from_bytes_until_nul(&message).unwrap_or_default().to_string_lossy();
-            let said = if said.is_empty() { "it cannot be made".into() } else { said };
-            return Err(format!("scheduler {name}: {said}"));
-        }
+        let (mut traits, mut state) = (Traits::DEFAULT, ptr::null_mut());
+        table::create("scheduler", &name, parameters, |parameters, message, capacity| {
+            let (traits, state) = (&raw mut traits, &raw mut state);
+            // SAFETY: the arguments are as `Create` requires, and the class is valid by the contract
+            // of `table::read`.
+            unsafe { create(class.context, parameters, traits, state, message, capacity) }
+        })?;
         let needs = needs_of(traits.needs);
         let made = Self {
             class,

@@ -8,7 +8,7 @@ use plait_sched::{Connection, Decision, Path, Scheduler, Time};
 use crate::class::{Class, Fault, Foreign, failed};
 use crate::error::{Error, PLAIT_ERROR_CONFORMANCE, guard};
 use crate::sized::{self, Sized32};
-use crate::text;
+use crate::{table, text};
 
 /// The extent of a check; 0 selects the default amounts.
 #[repr(C)]
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn plait_conformance_check(
 ) -> i32 {
     guard(|| {
         // SAFETY: by contract.
-        let class = unsafe { Class::read(scheduler_class)? };
+        let class = unsafe { table::read(scheduler_class)? };
         let parameters = if parameters.is_null() {
             ""
         } else {

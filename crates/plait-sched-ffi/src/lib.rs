@@ -1,5 +1,6 @@
 //! The C interface of [`plait_sched`]: its schedulers for engines in C, and schedulers in C (or any
-//! language that calls C) for its engines.
+//! language that calls C) for its engines. Shared libraries can also have congestion controllers and
+//! workloads, for the simulator.
 //!
 //! `include/plait_sched.h` is generated from this crate (by cbindgen; a test compares the two). It
 //! documents the effect, the units and the errors of every function. The README is the
@@ -9,6 +10,9 @@
 //! |---|---|
 //! | [`scheduler`] | a built-in scheduler as a handle: built from a text, asked for decisions, told of events, freed. The handle holds the facts of the paths, so a decision allocates nothing |
 //! | [`class`] | a scheduler as a table of callbacks; [`Foreign`] makes a [`plait_sched::Scheduler`] of one |
+//! | [`controller`] | a congestion controller as a table of callbacks, and an instance of it |
+//! | [`workload`] | the same for a workload |
+//! | `table` | reads tables of callbacks, also of another version |
 //! | [`conformance`] | the suite of [`plait_sched::conformance`] for such a table |
 //! | [`path`], [`connection`], [`decision`] | the structs, and their conversion to Rust's and back |
 //! | [`bytes`] | the structs as bytes, for an engine in another process |
@@ -41,6 +45,7 @@ pub mod bytes;
 pub mod class;
 pub mod conformance;
 pub mod connection;
+pub mod controller;
 pub mod decision;
 pub mod error;
 pub mod export;
@@ -49,7 +54,9 @@ pub mod library;
 pub mod path;
 pub mod scheduler;
 mod sized;
+mod table;
 pub mod text;
+pub mod workload;
 
 pub use class::{Class, Fault, Foreign};
 pub use plait_sched;

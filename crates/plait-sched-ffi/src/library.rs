@@ -1,4 +1,4 @@
-//! Shared libraries that provide schedulers, loaded while a program runs (feature `load`).
+//! Shared libraries that provide classes of the user, loaded while a program runs (feature `load`).
 
 use std::ffi::{CStr, c_char};
 use std::path::Path;
@@ -6,6 +6,8 @@ use std::path::Path;
 use libloading::os::unix::{Library as Handle, RTLD_LOCAL, RTLD_NOW};
 
 use crate::class::Class;
+use crate::controller::ControllerClass;
+use crate::workload::WorkloadClass;
 
 /// More classes than any library has: a library whose function never returns null is broken.
 const MOST_CLASSES: u32 = 1024;
@@ -14,7 +16,9 @@ const MOST_CLASSES: u32 = 1024;
 /// classes may still exist.
 #[derive(Debug)]
 pub struct Library {
-    classes: Vec<Class>,
+    schedulers: Vec<Class>,
+    controllers: Vec<ControllerClass>,
+    workloads: Vec<WorkloadClass>,
     source: Option<String>,
 }
 
@@ -33,23 +37,14 @@ impl Library {
         // SAFETY: by contract.
         let handle =
             unsafe { Handle::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map_err(|error| said(&error))?;
-        let class_at = {
-            // SAFETY: by contract the symbol is this function.
-            let found = unsafe {
-                handle.get::<unsafe extern "C" fn(u32) -> *const Class>(b"plait_scheduler_class_at\0")
-            };
-            *found.map_err(|_| "it has no function plait_scheduler_class_at".to_owned())?
+        // SAFETY: by contract these symbols are functions that return such classes.
+        let (schedulers, controllers, workloads) = unsafe {
+            (
+                classes(&handle, c"plait_scheduler_class_at", |from| Class::at(from))?,
+                classes(&handle, c"plait_controller_class_at", |from| ControllerClass::at(from))?,
+                classes(&handle, c"plait_workload_class_at", |from| WorkloadClass::at(from))?,
+            )
         };
-        let mut classes = Vec::new();
-        for index in 0..MOST_CLASSES {
-            // SAFETY: by contract.
-            let class = unsafe { class_at(index) };
-            if class.is_null() {
-                break;
-            }
-            // SAFETY: not null, so by contract a class that begins with its size.
-            classes.push(unsafe { Class::at(class) }.map_err(|reason| format!("class {index}: {reason}"))?);
-        }
         // SAFETY: by contract the symbol, if it exists, is this function, and the text ends in a
         // zero.
         let source = unsafe {
@@ -61,12 +56,22 @@ impl Library {
             )
         };
         std::mem::forget(handle);
-        Ok(Self { classes, source })
+        Ok(Self { schedulers, controllers, workloads, source })
     }
 
     /// The schedulers of the library, in its order.
-    pub fn classes(&self) -> &[Class] {
-        &self.classes
+    pub fn schedulers(&self) -> &[Class] {
+        &self.schedulers
+    }
+
+    /// The congestion controllers of the library, in its order.
+    pub fn controllers(&self) -> &[ControllerClass] {
+        &self.controllers
+    }
+
+    /// The workloads of the library, in its order.
+    pub fn workloads(&self) -> &[WorkloadClass] {
+        &self.workloads
     }
 
     /// The source of the library, if it provides that too
@@ -74,6 +79,31 @@ impl Library {
     pub fn source(&self) -> Option<&str> {
         self.source.as_deref()
     }
+}
+
+/// The classes that the function `symbol` of a library returns; none without such a function.
+///
+/// # Safety
+/// The symbol, if it exists, is a function that returns the classes by index, and null after the
+/// last. `read` accepts these classes.
+unsafe fn classes<T>(
+    handle: &Handle,
+    symbol: &CStr,
+    read: impl Fn(*const T) -> Result<T, String>,
+) -> Result<Vec<T>, String> {
+    // SAFETY: by contract the symbol is this function.
+    let found = unsafe { handle.get::<unsafe extern "C" fn(u32) -> *const T>(symbol.to_bytes_with_nul()) };
+    let Ok(class_at) = found else { return Ok(Vec::new()) };
+    let mut classes = Vec::new();
+    for index in 0..MOST_CLASSES {
+        // SAFETY: by contract.
+        let class = unsafe { class_at(index) };
+        if class.is_null() {
+            break;
+        }
+        classes.push(read(class).map_err(|reason| format!("class {index}: {reason}"))?);
+    }
+    Ok(classes)
 }
 
 /// The message of the loader, in one line.

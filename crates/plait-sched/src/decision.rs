@@ -16,7 +16,7 @@ pub enum Decision {
     /// path queue stays in ascending order.
     ///
     /// Segments leave when the path's congestion window and the receiver's window allow. An
-    /// assignment may exceed both windows ("assign ahead").
+    /// assignment of more segments than these windows admit needs [`Capabilities::assign_ahead`].
     Assign {
         /// The path that takes the segments; must be usable.
         path: PathId,

@@ -69,7 +69,7 @@ impl Segments {
         for &Transmission { number, segment, bytes } in transmissions {
             let again = std::mem::replace(&mut self.arrived[segment as usize], true);
             self.events.push_back(if again {
-                StackEvent::Duplicate { path, segment }
+                StackEvent::Duplicate { path, transmission: number, segment }
             } else {
                 StackEvent::Arrived { path, transmission: number, segment, bytes }
             });

@@ -1,13 +1,10 @@
 //! Decisions in the shape of `plait explain --json`.
 
-use plait_sim::recorder::frames::{DECISION_NAMES, DecisionFrame, DecisionPaths, NEVER};
+use plait_sim::recorder::frames::{DECISION_NAMES, DecisionFrame, DecisionPaths, NEVER, limited};
 use plait_sim::result::RunResult;
 use plait_sim::scenario::Scenario;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-
-/// Larger amounts stand for "no limit".
-const ENDLESS: u64 = 1 << 40;
 
 /// A packet whose decision is sought.
 #[derive(Deserialize)]
@@ -41,7 +38,6 @@ pub(crate) fn of_packet(result: &RunResult, scenario: &Scenario, packet: &Packet
 
 fn document(decisions: &DecisionFrame, paths: &DecisionPaths, row: usize, scenario: &Scenario) -> Value {
     let name = |path: u8| scenario.paths[usize::from(path)].name.as_str();
-    let limited = |amount: u64| (amount <= ENDLESS).then_some(amount);
     let rows = (0..paths.decision.len()).filter(|&at| paths.decision[at] == row as u64);
     json!({
         "time_ns": decisions.time[row],

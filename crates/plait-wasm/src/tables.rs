@@ -40,6 +40,7 @@ pub(crate) fn shown(frame: &PacketFrame, [from, to]: [u64; 2]) -> Value {
         "bytes": &frame.bytes[rows.clone()],
         "sent_ns": &frame.sent[rows.clone()],
         "arrived_ns": moments(&frame.arrived[rows.clone()]),
+        "duplicate_ns": moments(&frame.duplicate[rows.clone()]),
         "delivered_ns": moments(&frame.delivered[rows.clone()]),
         "retransmission": &frame.retransmission[rows.clone()],
         "reinjection": &frame.reinjection[rows],

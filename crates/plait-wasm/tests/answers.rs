@@ -81,6 +81,7 @@ fn tables_have_the_packets_of_the_window_and_the_whole_series() {
         rows.iter().map(|&row| column[row]).map(|at| if at < 0 { Value::Null } else { at.into() }).collect()
     };
     assert_eq!(shown["arrived_ns"], times(&packets.arrived));
+    assert_eq!(shown["duplicate_ns"], times(&packets.duplicate));
     assert_eq!(shown["delivered_ns"], times(&packets.delivered));
     assert!(
         shown["arrived_ns"].as_array().is_some_and(|column| column.contains(&Value::Null)),

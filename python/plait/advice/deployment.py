@@ -20,8 +20,7 @@ PLACES: tuple[Place, ...] = ("stock", "kernel", "simulator")
 DEPLOYABLE: tuple[Place, ...] = ("stock", "kernel")
 
 UNCONFIRMED = frozenset({"plait"})
-"""Schedulers of the kernel whose simulated results no comparison with the kernel confirms yet. With
-a short receive window, `plait` carries less there in some runs: docs/validation.md."""
+"""Schedulers of the kernel that the tables of docs/validation.md do not have yet."""
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from plait.linux.refusals import KERNEL_NAMES
 
 FIRST_TABLE = 102
 """Routing table of the second path; further paths take the next numbers."""
-USUAL_MEMORY = 6_291_456
-"""Default limit of a connection's receive buffer in Linux, in bytes."""
+MOST_SUBFLOWS = 8
+"""Largest limit of subflows in Linux. A smaller one might be below the limit of the machine."""
 MEMORY_PER_WINDOW = 2
 """Memory of a packet in a buffer, in multiples of its payload (at most)."""
 WEB_SERVER = (
@@ -102,6 +102,9 @@ def commands(advice: Findings) -> list[Command]:
     if advice.asked.kind == "blocks":
         found += _udp(advice, names)
     found.append(Command("ip mptcp endpoint flush", "client", "undo"))
+    for table, name in enumerate(names[1:], FIRST_TABLE):
+        found.append(Command(f"ip rule del from ADDRESS_{_mark(name)} table {table}", "client", "undo"))
+        found.append(Command(f"ip route flush table {table}", "client", "undo"))
     return [*found, Command(f"ip route del {route}", "client", "undo")] if later else found
 
 
@@ -145,7 +148,7 @@ def _joined(names: list[str], *, backup: bool) -> list[Command]:
                 f"{name}'s own route, and a {'spare ' if backup else ''}subflow over it",
             ),
         ]
-    limit = Command(f"ip mptcp limits set subflow {len(names) - 1}", "both ends", ENABLED)
+    limit = Command(f"ip mptcp limits set subflow {MOST_SUBFLOWS}", "both ends", ENABLED)
     return [limit, *found]
 
 
@@ -214,5 +217,7 @@ def _buffer(advice: Findings, receiver: str) -> list[Command]:
     found = advice.buffer
     if found is None or not found.too_small or not advice.several:
         return []
-    most = max(found.needed * MEMORY_PER_WINDOW, USUAL_MEMORY)
-    return [Command(f"sysctl -w net.ipv4.tcp_rmem='4096 131072 {most}'", receiver, "a larger receive buffer")]
+    most = found.needed * MEMORY_PER_WINDOW
+    larger = f"awk '{{print $1, $2, ($3 > {most} ? $3 : {most})}}' /proc/sys/net/ipv4/tcp_rmem"
+    text = f'sysctl -w net.ipv4.tcp_rmem="$({larger})"'
+    return [Command(text, receiver, "a larger receive buffer, unless it is as large already")]

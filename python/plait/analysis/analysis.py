@@ -83,6 +83,7 @@ class Analysis:
             "perturbed": self.dataset.perturbed,
             "identical_points": len(self.dataset.identical.points),
             "note": self.dataset.identical.note,
+            "averaged_over": self.dataset.averaged,
             "failures": self.failures,
             "reasons": self.reasons,
             "metrics": [
@@ -123,10 +124,7 @@ def analyze(
     """
     known = dataset.schedulers
     names = tuple(meant(name, dataset.names) or name for name in metrics) or METRICS
-    base = known[0] if baseline is None else baseline
-    if base not in known:
-        message = f"baseline {base!r}: unknown{expected(base, known)}"
-        raise ScenarioError(message)
+    base = known[0] if baseline is None else dataset.scheduler(baseline)
     if len(known) < 2:
         message = f"{dataset.folder}: only {known[0]}: nothing to compare; expected at least two schedulers"
         raise ScenarioError(message)
@@ -135,10 +133,9 @@ def analyze(
         raise ScenarioError(message)
     check_variables(by or (), dataset.variables)
     directions = {name: _higher_is_better(name, dataset) for name in names}
-    frame = dataset.columns("point", "seed", "scheduler", "error", *dataset.variables, *names)
-    failures = {name: count for name in known if (count := frame.filter(scheduler=name)["error"].count())}
+    frame = dataset.pairs(*dataset.variables, *names)
+    failures = dataset.failed
     reasons = dataset.reasons if failures else {}
-    frame = dataset.identical.once(frame)
     splits = [[name] for name in dataset.variables] if by is None else [list(by)] if by else []
     analyses = []
     for name, higher in directions.items():
@@ -210,7 +207,12 @@ def _part(part: Part, way: int) -> dict[str, Any]:
         "ahead": part.ahead,
         "too_few": part.few,
         "comparisons": [
-            {**asdict(one), "better_by": asdict(gain.difference), "better_by_percent": _percent(gain)}
+            {
+                **asdict(one),
+                "beyond_chance": one.beyond_chance,
+                "better_by": asdict(gain.difference),
+                "better_by_percent": _percent(gain),
+            }
             for one, gain in ((one, one.turned(way)) for one in part.comparisons)
         ],
     }

@@ -12,27 +12,29 @@ from scipy import stats
 
 from plait.statistics import estimate
 from plait.statistics.estimate import Estimate
+from plait.sweep.dataset import SCENARIO
 
 UNIT = {True: "points", False: "seeds"}
-"""The unit of comparison: points, each with the means of its seeds, if there are at least two;
-otherwise seeds."""
+"""The unit of comparison: points with different scenarios, each with the means of its runs, if
+there are at least two; otherwise seeds."""
 
 
 @dataclass(frozen=True)
 class Units:
     """The values of each scheduler, a row per unit of comparison; runs of a row are pairs.
 
-    The seeds of one point are no independent evidence about other points. With several points, a
-    unit is therefore a point, with the mean of its seeds.
+    The seeds of one scenario are no independent evidence about other scenarios, nor are the values
+    of a scheduler's parameter. With several scenarios, a unit is therefore a scenario, with the
+    mean of its runs.
     """
 
     kind: str
     schedulers: tuple[str, ...]
     values: NDArray[np.float64]
     pairs: int
-    """Pairs of runs: points times seeds at which every scheduler has a value."""
+    """Pairs of runs: scenarios times seeds at which every scheduler has a value."""
     left_out: int
-    """Points times seeds at which a scheduler failed, or has no value."""
+    """Scenarios times seeds at which a run of a scheduler failed, or has no value."""
 
     def of(self, scheduler: str) -> NDArray[np.float64]:
         """Return the values of a scheduler."""
@@ -45,10 +47,11 @@ class AgainstBaseline:
 
     mean, baseline: in the metric's unit. difference: mean of the differences of pairs, in the
     metric's unit, with Student's interval. change: the same in percent of the baseline's mean, with
-    a bootstrap interval; None if that mean is zero. effect_size: mean of the differences over their
-    standard deviation (Cohen's d_z); None where all differences are equal. wins, ties, losses:
-    number of units in which the metric is better, equal, worse. p: p-value of Wilcoxon's
-    signed-rank test, corrected for the number of schedulers (Holm); None where nothing differs.
+    Fieller's interval; None if that mean is zero. Both intervals contain zero, or neither.
+    effect_size: mean of the differences over their standard deviation (Cohen's d_z); None where all
+    differences are equal. wins, ties, losses: number of units in which the metric is better, equal,
+    worse. p: p-value of Student's test of the differences, corrected for the number of schedulers
+    (Holm); None where all differences are equal.
     """
 
     scheduler: str
@@ -62,6 +65,12 @@ class AgainstBaseline:
     ties: int
     losses: int
     p: float | None
+
+    @property
+    def beyond_chance(self) -> bool:
+        """Whether the interval of the difference excludes zero: Student's test, not corrected."""
+        held = self.difference.interval
+        return held is not None and not held[0] <= 0 <= held[1]
 
     def turned(self, way: int) -> AgainstBaseline:
         """Return the comparison with the signs of gains: more than zero is better.
@@ -79,16 +88,24 @@ class AgainstBaseline:
 
 
 def units(frame: pl.DataFrame, metric: str, schedulers: Sequence[str]) -> Units:
-    """Return the values of a metric; `frame` has columns point, seed, scheduler and the metric."""
-    wide = frame.select("point", "seed", "scheduler", metric).pivot(
-        on="scheduler", index=["point", "seed"], values=metric
+    """Return the values of a metric.
+
+    `frame` has columns point, `SCENARIO`, seed, scheduler and the metric. Rows of one scenario and
+    seed differ in parameters of schedulers: their mean is one value.
+    """
+    place = [SCENARIO, "seed"]
+    wide = frame.select("point", *place, "scheduler", metric).pivot(
+        on="scheduler", index=["point", *place], values=metric
     )
     missing = [pl.lit(None, pl.Float64).alias(name) for name in schedulers if name not in wide.columns]
-    whole = wide.with_columns(missing).drop_nulls(list(schedulers))
-    by_point = whole["point"].n_unique() > 1
-    grouped = whole.group_by("point", maintain_order=True).mean() if by_point else whole
-    values = grouped.select(pl.col(list(schedulers)).cast(pl.Float64)).to_numpy()
-    return Units(UNIT[by_point], tuple(schedulers), values, len(whole), len(wide) - len(whole))
+    wide = wide.with_columns(missing)
+    whole = wide.drop_nulls(list(schedulers))
+    several = whole[SCENARIO].n_unique() > 1
+    means = pl.col(list(schedulers)).cast(pl.Float64).mean()
+    values = whole.group_by(place[not several], maintain_order=True).agg(means).drop(place[not several])
+    left_out = wide.join(whole, on=["point", "seed"], how="anti")
+    pairs, lost = (one.n_unique(place) if len(one) else 0 for one in (whole, left_out))
+    return Units(UNIT[several], tuple(schedulers), values.to_numpy(), pairs, lost)
 
 
 def compare(found: Units, baseline: str, *, higher: bool, tie: float) -> list[AgainstBaseline]:
@@ -102,7 +119,7 @@ def compare(found: Units, baseline: str, *, higher: bool, tie: float) -> list[Ag
     """
     base = found.of(baseline)
     others = [name for name in found.schedulers if name != baseline]
-    p_values = holm([_wilcoxon(found.of(name) - base) for name in others])
+    p_values = holm([_student(found.of(name) - base) for name in others])
     return [
         _comparison(name, found.of(name), base, p, higher=higher, tie=tie)
         for name, p in zip(others, p_values, strict=True)
@@ -159,11 +176,8 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     return corrected
 
 
-def _wilcoxon(differences: NDArray[np.float64]) -> float | None:
-    """Return the p-value of Wilcoxon's signed-rank test of paired differences.
-
-    None with fewer than two pairs, or without a difference.
-    """
-    if len(differences) < 2 or not np.any(differences):
+def _student(differences: NDArray[np.float64]) -> float | None:
+    """Return the p-value of Student's test of paired differences; None if all are equal."""
+    if len(differences) < 2 or np.ptp(differences) == 0:
         return None
-    return float(stats.wilcoxon(differences, zero_method="zsplit", method="approx").pvalue)
+    return float(stats.ttest_1samp(differences, 0.0).pvalue)

@@ -23,12 +23,24 @@ NOBODY = -1
 
 
 @dataclass(frozen=True)
+class Pairs:
+    """The scenario and the seed of each row of values, as numbers."""
+
+    scenarios: NDArray[np.int64]
+    seeds: NDArray[np.int64]
+
+    def __getitem__(self, rows: Any) -> Pairs:
+        """Return some rows."""
+        return Pairs(self.scenarios[rows], self.seeds[rows])
+
+
+@dataclass(frozen=True)
 class Contest:
     """The winner of each cell.
 
     winner: index of the scheduler, −1 for none. tie: whether the data cannot tell the winner from
     the runner-up. margin: the difference to the runner-up as a share of the larger of both, in
-    percent. pairs: number of points (or seeds of one point) compared. means: by cell and scheduler.
+    percent. pairs: number of scenarios (or seeds of one) compared. means: by cell and scheduler.
     varies: whether the first or the second has different values; otherwise chance is unknown.
     """
 
@@ -41,13 +53,12 @@ class Contest:
 
 
 def contest(
-    values: Floats, place: NDArray[np.int64], cells: int, way: int, points: NDArray[np.int64] | None = None
+    values: Floats, place: NDArray[np.int64], cells: int, way: int, pairs: Pairs | None = None
 ) -> Contest:
     """Compare schedulers (columns of `values`, a row per pair) within cells.
 
-    `way` is 1 if more is better, −1 if less is. `points` numbers the point of each row. In a cell
-    of several points, these are the evidence, each with the mean of its seeds. In a cell of one
-    point, its seeds are. Without `points`, every row is evidence.
+    `way` is 1 if more is better, −1 if less is. The evidence is as in `evidence`; without `pairs`,
+    every row is evidence.
     """
     inside = place >= 0
     values, place = values[inside], place[inside]
@@ -55,12 +66,12 @@ def contest(
     present = np.array([np.bincount(place, one, cells) for one in finite.T]).T > 0
     complete = (finite | ~present[place]).all(axis=1) & finite.any(axis=1)
     values, place = values[complete], place[complete]
-    if points is not None:
-        values, place = evidence(values, place, cells, points[inside][complete])
-    pairs = np.bincount(place, minlength=cells)
+    if pairs is not None:
+        values, place = evidence(values, place, cells, pairs[inside][complete])
+    count = np.bincount(place, minlength=cells)
     with np.errstate(invalid="ignore", divide="ignore"):
         sums = np.array([np.bincount(place, np.nan_to_num(one), cells) for one in values.T]).T
-        means = np.where(present & (pairs > 0)[:, None], sums / pairs[:, None], np.nan)
+        means = np.where(present & (count > 0)[:, None], sums / count[:, None], np.nan)
     rank = np.argsort(np.where(np.isfinite(means), -way * means, np.inf), axis=1, kind="stable")
     first, second = rank[:, 0], rank[:, min(1, rank.shape[1] - 1)]
     rows = np.arange(cells)
@@ -69,9 +80,9 @@ def contest(
     gap = np.abs(best - next_best)
     larger = np.maximum(np.abs(best), np.abs(next_best))
     margin = np.where(contested & (larger > 0), 100 * gap / np.where(larger > 0, larger, 1), 0.0)
-    chance, varies = _within_chance(values, place, first, second, pairs)
+    chance, varies = _within_chance(values, place, first, second, count)
     tie = contested & (chance | (gap == 0) | (~varies & (margin < 100 * CLOSE)))
-    return Contest(np.where(contested, first, NOBODY), tie, margin, pairs, means, varies)
+    return Contest(np.where(contested, first, NOBODY), tie, margin, count, means, varies)
 
 
 def ahead(values: Floats, way: int) -> int | None:
@@ -87,13 +98,17 @@ def ahead(values: Floats, way: int) -> int | None:
 
 
 def evidence(
-    values: Floats, place: NDArray[np.int64], cells: int, points: NDArray[np.int64]
+    values: Floats, place: NDArray[np.int64], cells: int, pairs: Pairs
 ) -> tuple[Floats, NDArray[np.int64]]:
-    """Merge the rows of one point in a cell into their mean, where the cell has other points."""
-    both = np.stack([place, points])
+    """Return the independent evidence in each cell, with its cell.
+
+    In a cell of several scenarios, it is the scenarios, each with the mean of its rows. In a cell
+    of one scenario, it is the seeds.
+    """
+    both = np.stack([place, pairs.scenarios])
     different = np.unique(both, axis=1)
     several = np.bincount(different[0], minlength=cells) > 1
-    apart = np.where(several[place], -1, np.arange(len(place)))
+    apart = np.where(several[place], -1, pairs.seeds)
     keys, group = np.unique(np.vstack([both, apart]), axis=1, return_inverse=True)
     group = np.asarray(group).ravel()
     size = keys.shape[1]

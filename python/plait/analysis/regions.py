@@ -16,6 +16,7 @@ import polars as pl
 from plait import _core
 from plait._core import ScenarioError
 from plait.support.words import expected
+from plait.sweep.dataset import SCENARIO
 
 LEVELS = 6
 """Up to this number of different values, each value is a region."""
@@ -52,8 +53,7 @@ def regions(frame: pl.DataFrame, variables: Sequence[str]) -> Iterator[tuple[Reg
     Raises:
         ScenarioError: a variable is unknown.
     """
-    points = frame.unique("point")
-    for combination in itertools.product(*(ranges(points[name], len(variables)) for name in variables)):
+    for combination in itertools.product(*(cut(frame, name, len(variables)) for name in variables)):
         inside = frame.filter(
             pl.all_horizontal(
                 pl.col(one.variable).is_between(pl.lit(one.low), pl.lit(one.high)) for one in combination
@@ -61,6 +61,11 @@ def regions(frame: pl.DataFrame, variables: Sequence[str]) -> Iterator[tuple[Reg
         )
         if not inside.is_empty():
             yield combination, inside
+
+
+def cut(frame: pl.DataFrame, name: str, dimensions: int = 1) -> list[Range]:
+    """Return a variable's regions in rows with points: every scenario counts once per value."""
+    return ranges(frame.unique([SCENARIO, name], maintain_order=True)[name], dimensions)
 
 
 def check_variables(names: Sequence[str], known: Sequence[str]) -> None:

@@ -7,6 +7,7 @@ two means.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
@@ -22,7 +23,15 @@ from plait.engines.names import EngineName
 from plait.results.benefit import AgainstAlone
 from plait.results.metrics import CLOSE, direction, meant, metric, names_of
 from plait.results.result import Comparison, Result
-from plait.results.summary import METRICS, PATH_METRICS, Row, bound_rows, heading, written, written_interval
+from plait.results.summary import (
+    PATH_METRICS,
+    Row,
+    bound_rows,
+    heading,
+    metrics_of,
+    written,
+    written_interval,
+)
 from plait.results.wording import PERCENT, Wording
 from plait.runs.experiment import grid
 from plait.runs.run import run_tasks
@@ -32,6 +41,7 @@ from plait.scenarios.scheduler import Choice, check_several, choice_of, distinct
 from plait.statistics.estimate import CONFIDENCE, Estimate, mean
 from plait.support.progress import Progress
 from plait.support.tables import NONE
+from plait.sweep.dataset import SCENARIO
 
 FEW = 3
 """Seeds below which intervals are not reliable."""
@@ -91,10 +101,7 @@ class Repeated(Sequence[Comparison]):
     @cached_property
     def identical(self) -> bool:
         """Whether several seeds all gave the same runs: every metric is equal to the last digit."""
-        told = [
-            [{key: result.data.get(key) for key in ("metrics", "paths", "flows")} for result in one]
-            for one in self
-        ]
+        told = [[_told(result) for result in one] for one in self]
         return len(told) > 1 and all(one == told[0] for one in told)
 
     @property
@@ -129,6 +136,7 @@ class Repeated(Sequence[Comparison]):
         frame = pl.DataFrame(
             {
                 "point": [0 for one in values for _ in one],
+                SCENARIO: [0 for one in values for _ in one],
                 "seed": [seed for one in values for seed in range(len(one))],
                 "scheduler": [name for name, one in zip(self.schedulers, values, strict=True) for _ in one],
                 name: [value for one in values for value in one],
@@ -151,7 +159,8 @@ class Repeated(Sequence[Comparison]):
 
     def known(self) -> list[str]:
         """Return the metrics of tables that at least one run has."""
-        return [name for name in METRICS if any(one is not None for run in self._held(name) for one in run)]
+        shown = metrics_of(result for each in self.counted for result in each)
+        return [name for name in shown if any(one is not None for run in self._held(name) for one in run)]
 
     def _held(self, name: str) -> list[list[float | None]]:
         try:
@@ -159,13 +168,13 @@ class Repeated(Sequence[Comparison]):
         except KeyError:
             return []
 
+    def row(self, name: str) -> Row:
+        """Return the row of a metric: means with their intervals."""
+        return Row(heading(name), [_cell(name, one) for one in self.estimate(name)], self.best(name))
+
     def rows(self) -> list[Row]:
         """Return a row per metric that a run has: means with their intervals."""
-        return [
-            Row(heading(name), [_cell(name, one) for one in found], self.best(name))
-            for name in self.known()
-            for found in [self.estimate(name)]
-        ] + bound_rows(
+        return [self.row(name) for name in self.known()] + bound_rows(
             [[one[place] for one in self.counted] for place in range(len(self.schedulers))],
             lambda values: _in(PERCENT, mean(values)),
         )
@@ -212,12 +221,31 @@ class Repeated(Sequence[Comparison]):
         """Return the gains over the first scheduler in percent, with the interval over pairs."""
         rows = []
         for name in self.known():
-            against = {one.scheduler: one for one in self.against(name)}
-            changes = [_sure(against.get(one)) for one in self.schedulers[1:]]
-            if any(one is not None for one in changes):
+            cells = self.gain_cells(name)[1:]
+            if any(cell != NONE for cell in cells):
                 title = f"{heading(name).rpartition(' (')[0] or heading(name)} (%)"
-                rows.append(Row(title, [_percent(one) for one in changes]))
+                rows.append(Row(title, cells))
         return rows
+
+    def gain_cells(self, name: str) -> list[str]:
+        """Return each scheduler's gain over the first one in percent; a dash where it means nothing.
+
+        That is where the first scheduler's metric is zero in more than half of the runs, as counts
+        of rare events are.
+        """
+        base = self.values(name)[0]
+        rare = sum(not value for value in base) > len(base) / 2
+        against = {} if rare else {one.scheduler: one.change for one in self.against(name)}
+        return [_percent(against.get(one)) for one in self.schedulers]
+
+    @property
+    def same(self) -> list[list[str]]:
+        """Groups of schedulers whose runs are equal in every metric, with every seed."""
+        groups: dict[str, list[str]] = {}
+        for place, name in enumerate(self.schedulers):
+            told = json.dumps([_told(one[place]) for one in self], sort_keys=True)
+            groups.setdefault(told, []).append(name)
+        return [names for names in groups.values() if len(names) > 1]
 
     def frame(self, metrics: Sequence[str] = ()) -> pl.DataFrame:
         """Return a row per scheduler and metric: mean, low, high, and the gain with its interval.
@@ -300,19 +328,11 @@ def _values(comparisons: Sequence[Comparison], name: str) -> list[list[float | N
     return [[metric(one[index], name) for one in comparisons] for index in range(len(comparisons[0]))]
 
 
-def _sure(gain: AgainstBaseline | None) -> Estimate | None:
-    """Return a change, or None if pairs differ and it has no interval.
-
-    Such a change rests on a count that is zero in most runs.
-    """
-    if gain is None or gain.change is None:
-        return None
-    varies = gain.difference.interval is not None
-    return None if varies and gain.change.interval is None else gain.change
+def _told(result: Result) -> dict[str, Any]:
+    return {key: result.data.get(key) for key in ("metrics", "paths", "flows")}
 
 
 def _cell(name: str, found: Estimate | None) -> str:
-    """Format a mean and its interval."""
     if found is None:
         return NONE
     interval = written_interval(name, found.interval)

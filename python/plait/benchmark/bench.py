@@ -22,7 +22,7 @@ from plait.scenarios.scheduler import distinct, label_all, parse_list
 from plait.support.files import make_folder
 from plait.support.machine import plait_version
 from plait.support.progress import part as part_of
-from plait.sweep.plan import PlannedScheduler
+from plait.sweep.planned_scheduler import PlannedScheduler
 
 
 @dataclass(frozen=True)

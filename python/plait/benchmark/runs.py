@@ -23,7 +23,7 @@ from plait.scenarios.repetition import perturbed
 from plait.sweep import chunk
 from plait.sweep.chunk import SweepRun
 from plait.sweep.journal import Journal, Row
-from plait.sweep.plan import PlannedScheduler
+from plait.sweep.planned_scheduler import PlannedScheduler
 
 JOURNAL = ".runs-"
 """Prefix of the files with the runs of a call."""

@@ -19,7 +19,6 @@ from plait.results.recorded import ORIGIN, holds_results, read_origins, read_res
 from plait.results.result import Result
 from plait.scenarios.files import named_files
 from plait.scenarios.own import LIBRARIES, PYTHON
-from plait.support.files import free_name
 from plait.support.machine import plait_version
 from plait.sweep.dataset import about as about_dataset
 from plait.sweep.dataset_writer import JOURNAL
@@ -74,7 +73,6 @@ class _Files:
         self.packed: dict[str, bytes] = {}
         self.schedulers: list[dict[str, str]] = []
         self.traces: dict[str, str] = {}
-        self._taken: set[str] = set()
 
     def scheduler(self, label: str, sha256: str, known: Iterable[tuple[str, bytes]]) -> None:
         """Pack the file of a scheduler: one of `known`, which have names and contents, or given."""
@@ -113,15 +111,15 @@ class _Files:
         """Pack a recorded link, with the name in the scenario.
 
         Without a hash, a given file of the same file name comes before the one at this name. With
-        `rivals`, which are other traces of the file name, it comes after.
+        `rivals`, which are other traces of the file name, only one of the same whole name does.
         """
         path = Path(name)
-        here = [(path, _read(path))] if path.is_file() else []
-        for file, data in (*here, *self.given) if rivals else (*self.given, *here):
+        here = [one for one in self.given if one[0] == path] if rivals else [*self.given]
+        here += [(path, _read(path))] if path.is_file() else []
+        for file, data in (*here, *self.given):
             if digest(data) == sha256 if sha256 is not None else file.name == path.name:
-                at = name if sha256 is not None else free_name(path.name, self._taken)
-                self.traces[name] = f"{TRACES}/{at}"
-                self.packed[self.traces[name]] = data
+                at = name if sha256 is not None else path.name
+                self.traces[name] = self._pack(TRACES, at, data)
                 return
         message = f"{self.folder}: trace {name}: no such file; expected --file with it"
         raise ScenarioError(message)
@@ -144,8 +142,9 @@ def _of_results(folder: Path, found: _Files) -> dict[str, Any]:
             raise ScenarioError(message)
         if result.own_scheduler is not None:
             found.scheduler(result.scheduler, str(result.own_scheduler["sha256"]), _own_files(result))
-        if (own := result.own_workload) is not None:
-            found.given = [*found.given, (Path(own["file"]), str(own["source"]).encode())]
+        for own in filter(None, (result.own_workload, *result.own_controllers)):
+            if str(own["file"]).endswith(PYTHON):
+                found.given = [*found.given, (Path(own["file"]), str(own["source"]).encode())]
         traces |= dict.fromkeys(named_files(json.loads(result.scenario_json)))
     files = [Path(name).name for name in traces]
     for name, file in zip(traces, files, strict=True):

@@ -19,7 +19,7 @@ from plait.bundles.archive import METRICS, RESULTS, SCHEDULERS, TRACES, Bundle, 
 from plait.bundles.packing import LIBRARIES_OF_BYTES
 from plait.engines.names import EngineName
 from plait.results.recorded import RESULT, SCENARIO, read_parquet, read_result
-from plait.results.result import TABLES, Result
+from plait.results.result import OWN, OWN_CONTROLLERS, OWN_WORKLOAD, TABLES, Result
 from plait.results.writing import write_result
 from plait.runs.run import Task, run_tasks
 from plait.scenarios.files import file_named
@@ -181,10 +181,9 @@ def _labelled(made: Result, before: Result) -> Result:
         made.run,
         before.scheduler,
         made.scenario_json,
-        made.own_scheduler,
+        {key: made.data.get(key) for key in (OWN, OWN_WORKLOAD, OWN_CONTROLLERS)},
         made.warnings,
         before.repetition_of,
-        made.own_workload,
     )
 
 
@@ -267,6 +266,6 @@ def _dataset(
         plan,
         folder,
         threads=threads,
-        progress=lambda done: progress(done / len(plan)),
+        progress=lambda done: progress(done / plan.runs),
         rows_per_part=rows,
     )

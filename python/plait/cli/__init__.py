@@ -26,7 +26,7 @@ COMMANDS = {
     "measure": Place("measure:measure", "Turn measurements of a link into a path NAME for plait advise."),
     "explain": Place(
         "explain:explain",
-        "Explain decisions: the facts of the scheduler, and the reasons against other paths.",
+        "Explain decisions: the facts of the scheduler, and which paths could send.",
     ),
     "play": Place(
         "play:play",
@@ -64,7 +64,7 @@ COMMANDS = {
     "recv": Place("transfers:recv", "Receive files into a folder from senders that have the secret."),
     "proxy": Place(
         "transfers:proxy",
-        "Carry TCP connections and UDP datagrams over several paths to the other end (--serve).",
+        "Carry TCP connections and UDP datagrams over several paths to the far end (--serve).",
     ),
     "link": Place(
         "link:link", "Run a command on the links of SCENARIO: an interface per path, without root."

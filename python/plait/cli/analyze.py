@@ -11,7 +11,7 @@ import click
 from rich.text import Text
 
 from plait._core import ScenarioError
-from plait.cli.options import JSON, LATEX, excludes
+from plait.cli.options import JSON, LABEL, LATEX, WHERE, conditions, excludes, labels_of
 from plait.cli.output import print_json
 from plait.cli.sheet import Sheet
 from plait.results.summary import count as count_of
@@ -23,6 +23,7 @@ from plait.support.tables import Content, beside
 if TYPE_CHECKING:
     from plait.analysis import AgainstBaseline, Analysis, MetricAnalysis, Part
     from plait.statistics.estimate import Estimate
+    from plait.sweep.dataset import Dataset
 
 WIDTH = 120
 """Maximum columns of its tables."""
@@ -51,6 +52,8 @@ MOST_PERCENT = 1000
     help="Compare by combinations of these variables' ranges; default: by each variable alone.",
 )
 @click.option("--tie", default="1%", show_default=True, help="Values that differ by less count as equal.")
+@WHERE
+@LABEL
 @JSON
 @LATEX
 def analyze_command(
@@ -59,6 +62,8 @@ def analyze_command(
     baseline: str | None,
     by: str | None,
     tie: str,
+    where: Sequence[str],
+    labels: Sequence[str],
     as_json: bool,
     latex: bool,
 ) -> None:
@@ -71,7 +76,8 @@ def analyze_command(
     from plait.sweep import read
 
     variables = None if by is None else [name.strip() for name in by.split(",") if name.strip()]
-    found = analyze(read(dataset), metrics=metrics, baseline=baseline, by=variables, tie=_share(tie))
+    rows = read(dataset).where(conditions(where)).labelled(labels_of(labels))
+    found = analyze(rows, metrics=metrics, baseline=baseline, by=variables, tie=_share(tie))
     if as_json:
         print_json(found.document())
         return
@@ -101,6 +107,8 @@ def _print(found: Analysis, sheet: Sheet) -> None:
         units = count_of(whole.units, whole.kind[:-1])
         text = f"[yellow]only {units}: too few for reliable intervals and p[/yellow]"
         sheet.line(text)
+    for label, names in dataset.averaged.items():
+        sheet.line(Text(f"{label}: means over the values of {', '.join(names)}", style="yellow"))
     for name, count in found.failures.items():
         text = f"{name}: {count:,} runs failed, and their pairs are left out: {found.reasons[name]}"
         sheet.line(Text(text, style="red"))
@@ -157,14 +165,16 @@ def _print_beside(sheet: Sheet, content: Content, title: str) -> None:
 
 def _print_regions(sheet: Sheet, found: Analysis, one: MetricAnalysis, words: Wording) -> None:
     """Print a row per scheduler and a column per region: the improvement over the baseline."""
-    regions = [Text(_name(part)) for part in one.regions]
+    regions = [Text(_name(part, found.dataset)) for part in one.regions]
     way = 1 if one.higher_is_better else -1
     unit = f" ({words.unit})" if words.unit else ""
     counted = [f"{part.units:,}" + " !" * part.few for part in one.regions]
     means = [
         words.number(part.comparisons[0].baseline) + _ahead(part, found.baseline) for part in one.regions
     ]
-    rows: list[Sequence[str]] = [[one.regions[0].kind, *counted], [f"{found.baseline}{unit}", *means]]
+    kinds = {part.kind for part in one.regions}
+    units = kinds.pop() if len(kinds) == 1 else "points or seeds"
+    rows: list[Sequence[str]] = [[units, *counted], [f"{found.baseline}{unit}", *means]]
     for place, row in enumerate(one.whole.comparisons):
         cells = [
             _cell(part.comparisons[place].turned(way), words) + _ahead(part, row.scheduler)
@@ -175,17 +185,16 @@ def _print_regions(sheet: Sheet, found: Analysis, one: MetricAnalysis, words: Wo
     _print_beside(sheet, content, f"{words.label}: better than {found.baseline} by, in %")
     few = [part for part in one.regions if part.few]
     if few:
-        what = one.regions[0].kind if len({part.kind for part in one.regions}) == 1 else "points or seeds"
         text = (
-            f"[yellow]! {len(few)} of {len(one.regions)} regions have too few {what} for their intervals to mean what "
+            f"[yellow]! {len(few)} of {len(one.regions)} regions have too few {units} for their intervals to mean what "
             f"they say[/yellow]"
         )
         sheet.line(text)
 
 
-def _name(part: Part) -> str:
+def _name(part: Part, dataset: Dataset) -> str:
     """Format a region as a heading: a line with the name and range of each variable."""
-    return "\n".join(f"{one.variable} {one}" for one in part.region)
+    return "\n".join(f"{one.variable} {one} {dataset.unit(one.variable)}".strip() for one in part.region)
 
 
 def _ahead(part: Part, scheduler: str) -> str:
@@ -196,10 +205,9 @@ def _cell(row: AgainstBaseline, words: Wording) -> str:
     """Format the change in percent; the difference where percents of a tiny value mean little."""
     change = row.change
     if change is None or abs(change.value) > MOST_PERCENT:
-        return f"{replace(words, signed=True).number(row.difference.value)} {words.unit}"
+        return f"{replace(words, signed=True).number(row.difference.value)} {words.unit}{SURE * row.beyond_chance}"
     colour = "green" if row.wins > row.losses else "red" if row.losses > row.wins else "default"
-    sure = change.interval is not None and not change.interval[0] <= 0 <= change.interval[1]
-    return f"[{colour}]{_percent(change)[0]}{SURE * sure}[/{colour}]"
+    return f"[{colour}]{_percent(change)[0]}{SURE * row.beyond_chance}[/{colour}]"
 
 
 def _percent(change: Estimate | None) -> tuple[str, str]:
@@ -218,16 +226,16 @@ def _p(p: float | None) -> str:
 
 def _meaning(found: Analysis) -> str:
     kind = found.metrics[0].whole.kind
-    one = "a point of the plan, with the mean of its seeds" if kind == "points" else "a seed"
+    each = " (scenarios with the means of their runs)" if kind == "points" else ""
     return (
-        f"counted: {kind}; each is {one}, with the same losses under all schedulers\n"
-        f"better by, in %: of the means; more than zero is better, for delays too; with intervals of 95 % over {kind}\n"
-        f"(Student's; in % bootstrap)\n"
-        f"in regions: {SURE} the interval of 95 % excludes zero; {AHEAD} the best mean, if the interval of its\n"
-        f"difference from the next one excludes zero, as in report; intervals, wins and losses: --json\n"
+        f"better by, in %: difference of the means, and the same in percent of the mean of {found.baseline};\n"
+        f"more than zero is better, for delays too; intervals of 95 % over {kind}{each}:\n"
+        f"Student's, in % Fieller's; both contain 0 or neither; none in % if the mean of {found.baseline} may be 0\n"
+        f"in regions (in a region of one point: over its seeds): {SURE} the interval of the difference excludes zero;\n"
+        f"{AHEAD} the best mean, if the interval of its difference from the next one excludes zero; intervals: --json\n"
         f"effect size: mean of the differences over their standard deviation (Cohen's d_z)\n"
-        f"win, tie, loss: {kind} in which it is better, within {found.tie * 100:g} % of equal, worse; "
+        f"win, tie, loss: {kind} in which it is better, within {found.tie * 100:g} % of equal, worse\n"
         f"best in: number of {kind} in which no other one is better\n"
-        f"p: Wilcoxon's signed-rank test, corrected for the number of schedulers (Holm)"
+        f"p: Student's test of the differences, corrected for the number of schedulers (Holm)"
         + (f"\n{MEANING}" if found.dataset.perturbed else "")
     )

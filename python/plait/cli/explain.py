@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.text import Text
 
 from plait._core import ScenarioError
-from plait.cli.options import JSON, SEED
+from plait.cli.options import JSON, SEED, WORKLOAD
 from plait.cli.output import print_json
 from plait.cli.sheet import console
-from plait.scenarios.scenario import load
+from plait.scenarios.own_workload import load_with
 from plait.scenarios.scheduler import parse_choice
 from plait.scenarios.units import duration_ns, moment_text
 from plait.support.progress import Progress
@@ -36,7 +36,7 @@ STYLES = {
 }
 MEANING = """
 chosen: the decision names the path
-worse, passed over, available: the path could have sent a segment at once
+passed over, available: the path could have sent a segment at once
 temporarily unavailable: an acknowledgement, a write or a decision has to come first
 definitely unavailable: the path's state forbids it
 cwnd left: cwnd less segments in flight, lost and queued; facts are from before the decision
@@ -53,6 +53,7 @@ cwnd left: cwnd less segments in flight, lost and queued; facts are from before 
     help="NAME, NAME:parameter=value:…, or FILE.py:CLASS:parameter=value:… instead of the scenario's.",
 )
 @SEED
+@WORKLOAD
 @click.option("--count", type=click.IntRange(min=1), help="Number of decisions; default: 1.")
 @click.option("--until", metavar="TIME", help="Print all decisions up to this time.")
 @click.option("--path", metavar="NAME", help="Only decisions that name this path.")
@@ -63,13 +64,14 @@ def explain(
     at: str,
     name: str | None,
     seed: int | None,
+    workload: str | None,
     count: int | None,
     until: str | None,
     path: str | None,
     token: str | None,
     as_json: bool,
 ) -> None:
-    """Explain decisions: the facts of the scheduler, and the reasons against other paths.
+    """Explain decisions: the facts of the scheduler, and which paths could send.
 
     Simulates FILE until just after TIME, and prints the first decision from TIME on. FILE may be a
     folder of `plait send --record` or `plait run --out --decisions`; then the decision is one of
@@ -88,25 +90,38 @@ def explain(
         path=path,
     )
     if file.suffix == ".bin":
-        for option, given in (("--scheduler", name), ("--seed", seed)):
-            if given is not None:
-                message = f"{option} {given}: {file} is a kernel's log, which has its own"
-                raise ScenarioError(message)
+        _has_its_own(
+            f"{file} is a kernel's log", ("--scheduler", name), ("--seed", seed), ("--workload", workload)
+        )
         answer = look_up_recorded(read_kernel_log(file, _token(token)), question)
     elif token is not None:
         message = f"--token {token}: {file} is no log of plait-mptcp (NAME.bin)"
         raise ScenarioError(message)
     elif file.is_dir():
+        _has_its_own(f"{file} is a folder of results", ("--workload", workload))
         answer = look_up_recorded(_recorded(file, name, seed), question)
     else:
         choice = None if name is None else parse_choice(name)
         with Progress("simulating") as progress:
-            answer = look_up(load(file), question, scheduler=choice, seed=seed, progress=progress.update)
+            scenario = load_with(workload, file)
+            answer = look_up(scenario, question, scheduler=choice, seed=seed, progress=progress.update)
     document = answer.document()
     if as_json:
         print_json(document)
         return
     _print(document)
+
+
+def _has_its_own(what: str, *options: tuple[str, object]) -> None:
+    """Refuse options for a run that was made before.
+
+    Raises:
+        ScenarioError: an option is given.
+    """
+    for option, given in options:
+        if given is not None:
+            message = f"{option} {given}: {what}, which has its own"
+            raise ScenarioError(message)
 
 
 def _recorded(folder: Path, name: str | None, seed: int | None) -> Result:
@@ -242,7 +257,6 @@ def _verdict(path: dict[str, Any], decision: dict[str, Any]) -> str:
     if path["queued"]:
         occupied = f"{path['in_flight']} in flight + {path['queued']} queued of {path['cwnd']}"
     words = {
-        "worse": "worse" + (f": srtt {_ms(path['srtt_ns'])} ms" if path["srtt_ns"] is not None else ""),
         "passed-over": "passed over",
         "open": "available",
         "not-established": "not established",

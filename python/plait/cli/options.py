@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -71,8 +71,19 @@ ENGINE = click.option(
     help="The engine: the simulator; the real kernel's MPTCP (plait linux build once); the QUIC connections of plait "
     "send over the simulator's links; or FreeBSD's SCTP over them (plait usrsctp build once).",
 )
-
-
+WHERE = click.option(
+    "--where",
+    multiple=True,
+    metavar="VARIABLE=VALUE",
+    help="Only runs with this value of a variable of the sweep; may be repeated.",
+)
+LABEL = click.option(
+    "--label",
+    "labels",
+    multiple=True,
+    metavar="SCHEDULER=TEXT",
+    help="Call a scheduler so in tables and figures; may be repeated.",
+)
 WORKLOAD = click.option(
     "--workload",
     metavar="FILE.py:CLASS",
@@ -90,6 +101,27 @@ def of_runs(command: Command) -> Command:
     for option in (THREADS, QLOG, PCAP, DECISIONS, SERIES, OUT, JSON, ALONE, ENGINE, PERTURB, WORKLOAD):
         command = option(command)
     return command
+
+
+def conditions(where: Sequence[str]) -> dict[str, str]:
+    """Return the values of ``--where`` by variable; UsageError for another form."""
+    for one in where:
+        if "=" not in one:
+            message = f"--where {one!r}: expected VARIABLE=VALUE, such as rtt=40"
+            raise click.UsageError(message)
+    return {name.strip(): value.strip() for name, _, value in (one.partition("=") for one in where)}
+
+
+def labels_of(labels: Sequence[str]) -> dict[str, str]:
+    """Return the texts of ``--label`` by scheduler; UsageError for another form.
+
+    A scheduler may have ``=`` in its parameters, so the last one is meant.
+    """
+    for one in labels:
+        if not all(one.rpartition("=")):
+            message = f"--label {one!r}: expected SCHEDULER=TEXT, such as lowest-rtt=minRTT"
+            raise click.UsageError(message)
+    return {name: text for name, _, text in (one.rpartition("=") for one in labels)}
 
 
 def needs(option: str, given: object, other: str, present: object) -> None:

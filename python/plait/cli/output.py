@@ -8,13 +8,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.text import Text
 
+from plait._core import ScenarioError
 from plait.cli.sheet import Sheet
 from plait.cli.tables import comparison
 from plait.results.benefit import AgainstAlone
-from plait.results.summary import Row, best, count, heading, metric_rows, path_rows, written
+from plait.results.metrics import meant, names_of
+from plait.results.summary import Row, best, count, heading, metric_rows, path_rows, unused_paths, written
+from plait.results.wording import wording
 from plait.scenarios.repetition import MEANING as MEANING_OF_SEEDS
-from plait.support.tables import Content
+from plait.support.tables import NONE, Content, beside
+from plait.support.words import expected
 
 if TYPE_CHECKING:
     from plait.analysis import Repeated
@@ -43,9 +48,9 @@ MEANING = """
 application delay: from first transmission to in-order delivery
 blocking time: from arrival to in-order delivery
 receive buffer: packets that wait for an earlier one
-aggregation benefit: 0 = the capacity of the best path, 1 = that of all paths, −1 = nothing
+aggregation benefit: 0 = capacity of the best path, 1 = that of all, −1 = nothing; not if the application is the limit
 throughput of a path: payload without duplicates
-against its bound: percent above a limit that no scheduler passes (plait bound); perhaps none reaches it
+against its bound: distance from a bound that no scheduler can beat, in percent (plait bound)
 """.strip()
 
 
@@ -59,6 +64,8 @@ BOLD = """
 bold: the best mean, if the interval of its difference from the next one (in pairs) excludes zero
 better by: more than zero is better, for delays too; runs with the same seed are pairs
 no interval: the value is the same with every seed, in the digits shown
+no interval of a gain, besides: the mean of the first scheduler may be zero
+–: no value, or the first scheduler has zero in most runs
 """.strip()
 
 
@@ -78,9 +85,16 @@ def print_tables(
         if singly:
             carried = ", ".join(f"{name} {written('goodput_bps', bps)}" for name, bps in singly.items())
             sheet.line(f"alone, {heading('goodput_bps')}: {carried}")
+        if unused := unused_paths([[result] for result in group]):
+            sheet.line(unused)
         for result in group:
             if result.fallback is not None:
                 sheet.line(f"{result.scheduler}: {fallback_sentence(result.fallback)}")
+        if len(group) > 1:
+            from plait.analysis import Repeated
+            from plait.results.result import Comparison
+
+            _print_same(sheet, Repeated([Comparison(group)]))
     sheet.line(MEANING, "dim")
     if alone:
         sheet.line(ALONE, "dim")
@@ -118,6 +132,9 @@ def print_repeated(
     elif seeds < FEW:
         text = f"[yellow]only {count(seeds, 'seed')}: too few for reliable intervals[/yellow]"
         sheet.line(text)
+    _print_same(sheet, found)
+    if unused := unused_paths([*zip(*found, strict=True)]):
+        sheet.line(unused)
     for one in (result for each in found for result in each if result.fallback is not None):
         text = f"{one.scheduler}, seed {one.seed}: {fallback_sentence(one.fallback or '')}"
         sheet.line(text)
@@ -128,6 +145,49 @@ def print_repeated(
         sheet.line(MEANING_OF_SEEDS, "dim")
     if alone:
         sheet.line(ALONE, "dim")
+
+
+def print_metrics(found: Repeated, metrics: Sequence[str], *, latex: bool = False) -> None:
+    """Print only some metrics, a row per scheduler, with gains over the first one.
+
+    Raises:
+        ScenarioError: a metric is unknown.
+    """
+    sheet = Sheet(latex=latex)
+    seeds = len(found.seeds)
+    what = f": means of {count(seeds, 'seed')}, 95 % intervals" if seeds > 1 else ""
+    known = names_of(found[0][0])
+    rows = []
+    for text in metrics:
+        name = meant(text, known)
+        if name is None:
+            message = f"metric {text!r}: unknown{expected(text, known)}"
+            raise ScenarioError(message)
+        gains = found.gain_cells(name)
+        rows.append(found.row(name))
+        if set(gains) != {NONE}:
+            rows.append(Row(f"{wording(name).label}: better by (%)", gains))
+    headings = ["scheduler", *(row.heading for row in rows)]
+    lines = [
+        [Text(name), *(Text(row.cells[at], style="bold" if at in row.best else "") for row in rows)]
+        for at, name in enumerate(found.schedulers)
+    ]
+    title = f"{found.scenario}{what}"
+    for part in beside(Content(headings, lines), sheet.width):
+        sheet.table(part, title)
+        title = ""
+    sheet.line(f"better by: than {found.schedulers[0]}; more than zero is better, for delays too", "dim")
+    if found.identical:
+        sheet.line(f"[yellow]{found.note}[/yellow]")
+    elif seeds > 1:
+        sheet.line(BOLD, "dim")
+    _print_same(sheet, found)
+
+
+def _print_same(sheet: Sheet, found: Repeated) -> None:
+    """Name the schedulers with equal runs."""
+    for names in found.same:
+        sheet.line(Text(f"equal in every metric{' and seed' * (len(found.seeds) > 1)}: {', '.join(names)}"))
 
 
 def fallback_sentence(reason: str) -> str:

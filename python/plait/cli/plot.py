@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from plait.cli.options import excludes, needs
+from plait.cli.options import LABEL, WHERE, conditions, excludes, labels_of, needs
 from plait.cli.output import say
 from plait.support.machine import command_line
 from plait.support.widths import WIDTHS
@@ -20,7 +21,7 @@ KINDS = {
     "differences": ("x", "log", "baseline", "percent"),
     "cdf": ("log", "packets"),
     "box": ("x", "log", "packets"),
-    "heatmap": ("x", "y", "baseline"),
+    "heatmap": ("x", "y", "baseline", "limit"),
     "animation": ("window", "seconds"),
 }
 """The kinds of figures, with the options that each takes beside those of all."""
@@ -55,11 +56,19 @@ NEEDED = {"curves": ("x",), "heatmap": ("x", "y"), "animation": ("window",)}
     help="A file that ends in .pdf, .svg or .png; PDF and SVG have real fonts (Type 42). Animations: .svg, .gif or "
     ".mp4, which needs ffmpeg.",
 )
+@WHERE
+@LABEL
 @click.option("--schedulers", metavar="NAME,…", help="Only these, in this order; default: all.")
 @click.option(
     "--baseline",
     metavar="SCHEDULER",
     help="The scheduler to compare with; default: the first for differences, none for heat maps.",
+)
+@click.option(
+    "--limit",
+    type=click.FloatRange(0, min_open=True),
+    metavar="PERCENT",
+    help="Colours of gains end at this amount (heatmap with --baseline); default: the largest.",
 )
 @click.option("--percent", is_flag=True, help="Print differences in percent of the baseline's mean.")
 @click.option(
@@ -100,7 +109,8 @@ def plot(folder: Path, kind: str, output: Path, caption: bool, **options: Any) -
         if value and name not in (*KINDS[kind], *_common(kind)):
             kinds = ", ".join(one for one, given in KINDS.items() if name in given)
             kinds = kinds or ", ".join(one for one in KINDS if one != "animation")
-            message = f"--{name} goes with --kind {kinds}; got --kind {kind}"
+            option = "label" if name == "labels" else name
+            message = f"--{option} goes with --kind {kinds}; got --kind {kind}"
             raise click.UsageError(message)
     if kind != "animation" and not options["metric"]:
         message = f"--kind {kind} needs --metric"
@@ -114,6 +124,7 @@ def plot(folder: Path, kind: str, output: Path, caption: bool, **options: Any) -
             others = ", ".join(one for one in KINDS if one != "animation" and name not in NEEDED.get(one, ()))
             message = f"--kind {said} needs --{name}, a variable of a sweep; without --{name}: {others}"
             raise click.UsageError(message)
+    needs("--limit", options["limit"], "--baseline", options["baseline"])
     if kind == "differences":
         needs("--log", options["log"], "--x", options["x"])
     from plait import plots
@@ -133,7 +144,11 @@ def plot(folder: Path, kind: str, output: Path, caption: bool, **options: Any) -
 
 def _common(kind: str) -> tuple[str, ...]:
     """Return the options of every kind; an animation has no metric and one width."""
-    return ("schedulers", "width") if kind == "animation" else ("metric", "schedulers", "width")
+    return (
+        ("schedulers", "width")
+        if kind == "animation"
+        else ("metric", "schedulers", "where", "labels", "width")
+    )
 
 
 def _animate(folder: Path, output: Path, schedulers: list[str], window: str, seconds: float) -> None:
@@ -169,7 +184,10 @@ def _drawn(
     y: str | None,
     metric: str,
     schedulers: list[str],
+    where: Sequence[str],
+    labels: Sequence[str],
     baseline: str | None,
+    limit: float | None,
     percent: bool,
     packets: bool,
     width: str,
@@ -181,20 +199,28 @@ def _drawn(
     from plait.sweep import dataset_of
 
     style: dict[str, Any] = {"width": width, "note": note}
+    excludes("--packets", packets, x=x, where=where, label=labels)
+    if packets:
+        draw = plots.cumulative if kind == "cdf" else plots.boxes
+        return draw(plots.spread_of_packets(read_results(folder), metric, schedulers), log=log, **style)
+    dataset, over = dataset_of(folder).where(conditions(where)).labelled(labels_of(labels)), x or ""
     if kind in ("cdf", "box") and x is None:
         draw = plots.cumulative if kind == "cdf" else plots.boxes
-        if packets:
-            return draw(plots.spread_of_packets(read_results(folder), metric, schedulers), log=log, **style)
-        return draw(plots.spread_of(dataset_of(folder), metric, schedulers), log=log, **style)
-    excludes("--packets", packets, x=x)
-    dataset, over = dataset_of(folder), x or ""
+        return draw(plots.spread_of(dataset, metric, schedulers), log=log, **style)
     style["schedulers"] = schedulers
+    if kind == "differences" and x is None:
+        return plots.paired_differences(dataset, metric, baseline=baseline or "", percent=percent, **style)
+    if kind == "box":
+        return plots.boxes_over(dataset, over, metric, log=log, **style)
     if kind == "heatmap":
-        return plots.heat_map(dataset, over, y or "", metric, baseline=baseline, **style)
-    if kind == "differences":
+        figure = plots.heat_map(dataset, over, y or "", metric, baseline=baseline, limit=limit, **style)
+    elif kind == "differences":
         style |= {"baseline": baseline or "", "percent": percent}
-        if x is None:
-            return plots.paired_differences(dataset, metric, **style)
-        return plots.difference_curves(dataset, over, metric, log=log, **style)
-    draw_over = plots.boxes_over if kind == "box" else plots.sweep_curves
-    return draw_over(dataset, over, metric, log=log, **style)
+        figure = plots.difference_curves(dataset, over, metric, log=log, **style)
+    else:
+        figure = plots.sweep_curves(dataset, over, metric, log=log, **style)
+    others = [name for name in dataset.varied if name not in (x, y)]
+    if others:
+        names = " and ".join(others)
+        say(f"intervals also contain the effect of {names}; --where {others[0]}=VALUE takes one value")
+    return figure

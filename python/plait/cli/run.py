@@ -19,10 +19,10 @@ from plait.cli.options import (
     needs,
     of_runs,
 )
-from plait.cli.output import documents, print_json, print_repeated, print_tables, say
+from plait.cli.output import documents, print_json, print_metrics, print_repeated, print_tables, say
 from plait.engines.names import EngineName
-from plait.scenarios.own_workload import workload_table
-from plait.scenarios.scenario import Scenario, load
+from plait.scenarios.own_workload import load_with
+from plait.scenarios.scenario import Scenario
 from plait.scenarios.scheduler import Choice, distinct, label_all, parse_choice, parse_list
 from plait.scenarios.units import duration_ns
 from plait.support.files import make_folder
@@ -114,6 +114,13 @@ def _of_dataset(
     metavar="A,B,…|all",
     help="Schedulers: names, NAME:parameter=value:…, FILE.py:CLASS:parameter=value:…; all: every built-in one.",
 )
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME",
+    help="Print only this metric, such as app_delay_ms.p95, in a table with a row per scheduler; may be repeated.",
+)
 @SEED
 @SEEDS
 @LATEX
@@ -121,6 +128,7 @@ def _of_dataset(
 def compare(
     file: Path,
     names: str,
+    metrics: tuple[str, ...],
     seed: int | None,
     seeds: int | None,
     latex: bool,
@@ -135,6 +143,7 @@ def compare(
     intervals, and the best is bold if it is so beyond chance.
     """
     excludes("--latex", latex, json=as_json)
+    excludes("--metric", metrics, json=as_json, alone=alone)
     choices = choices_of(names)
     numbers: list[int | None] = [seed]
     if seeds is not None and seeds > 1:
@@ -144,6 +153,11 @@ def compare(
     several = len(numbers) > 1
     runs = RunOptions(perturb=several if perturb is None else perturb, **options)
     groups = runs.make("comparing", [runs.load(file)], choices, numbers)
+    if metrics:
+        from plait.analysis import Repeated
+
+        print_metrics(Repeated.of([one for group in groups for one in group]), metrics, latex=latex)
+        return
     singly = [runs.alone(file, number) for number in numbers] if alone else []
     if several:
         _print_seeds(groups, dict(zip(map(str, numbers), singly, strict=False)), as_json, latex=latex)
@@ -198,8 +212,7 @@ class RunOptions:
 
     def load(self, file: Path, only: Sequence[str] = ()) -> Scenario:
         """Read a scenario file, with the workload of the options and of its paths only some."""
-        changes = {} if self.workload is None else {"workload": workload_table(self.workload)}
-        return load(file, changes, only)
+        return load_with(self.workload, file, only)
 
     def make(
         self,

@@ -53,7 +53,7 @@ def sweep(plan: Path, out: Path | None, address: str | None, as_json: bool, thre
     try:
         with (
             cluster.dask(address) if address else nullcontext((None, None)) as (executor, workers),
-            Progress("sweeping", len(loaded), "runs", lines=True) as progress,
+            Progress("sweeping", loaded.runs, "runs", lines=True) as progress,
         ):
             outcome = make(
                 loaded, folder, threads=threads, executor=executor, workers=workers, progress=update
@@ -61,7 +61,7 @@ def sweep(plan: Path, out: Path | None, address: str | None, as_json: bool, thre
     except BaseException:
         if complete:
             say(
-                f"{complete:,} of {len(loaded):,} runs are complete and stay; the same command makes the others"
+                f"{complete:,} of {loaded.runs:,} runs are complete and stay; the same command makes the others"
             )
         raise
     _print(outcome, time.monotonic() - start, as_json)
@@ -73,6 +73,7 @@ def _print(outcome: Outcome, seconds: float, as_json: bool) -> None:
             {
                 "dataset": str(outcome.folder),
                 "runs": outcome.runs,
+                "rows": outcome.rows,
                 "made": outcome.made,
                 "failed": outcome.failed,
             }
@@ -84,6 +85,11 @@ def _print(outcome: Outcome, seconds: float, as_json: bool) -> None:
             f"wrote {outcome.made:,} runs to {outcome.folder} in {seconds:.1f} s{rate}"
             + (f"; {had:,} were there" if had else "")
         )
+        if outcome.rows > outcome.runs:
+            say(
+                f"{outcome.rows:,} rows: {outcome.rows - outcome.runs:,} repeat a run, because its scheduler "
+                f"does not use a variable; statistics count it once"
+            )
     if outcome.failed:
         sys.stdout.flush()
         why = "; ".join(f"{label}: {reason}" for label, reason in outcome.dataset.reasons.items())

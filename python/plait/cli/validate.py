@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -248,7 +249,14 @@ def validate_quic(draw_name: str, points: int, seeds: int, as_json: bool, thread
 
 @validate.command("usrsctp")
 @_drawn(points=40)
-def validate_usrsctp(draw_name: str, points: int, seeds: int, as_json: bool, threads: int) -> None:
+@click.option(
+    "--correct",
+    metavar="NAME,…|all",
+    help="Rules of RFC 9260 in place of the stack's own (usrsctp/README.md); default: the stack as it is.",
+)
+def validate_usrsctp(
+    draw_name: str, points: int, seeds: int, as_json: bool, threads: int, correct: str | None
+) -> None:
     """Compare the simulated CMT-SCTP with FreeBSD's stack over the same links.
 
     Scenarios are drawn from the domain of plait validate linux, with one to four paths. Both
@@ -256,8 +264,11 @@ def validate_usrsctp(draw_name: str, points: int, seeds: int, as_json: bool, thr
     the part of chance. Exit status 1 if half of the goodputs differ by more than 3 %, a tenth by
     more than 15 %, or a run failed.
     """
+    from plait.usrsctp import program
     from plait.validate import ends
 
+    if correct is not None:
+        os.environ[program.CORRECT] = correct
     _compare(ends.USRSCTP, draw_name, points, seeds, as_json, threads)
 
 

@@ -29,7 +29,8 @@ class Agent(Scheduler):
     interval: float | None = None
     """Length of an interval in seconds; None asks for every decision."""
 
-    def __init__(self, *, interval: float | None = None) -> None:
+    def __init__(self, *, interval: float | None = None, **parameters: Any) -> None:
+        super().__init__(**parameters)
         if interval is not None:
             self.interval = interval
         self.facts: Facts | None = None

@@ -232,7 +232,7 @@ def _run(scenario: _core.Scenario, seed: int, interval: float | None) -> Run:
         job = _core.Job(
             scenario,
             python_scheduler=Remote(ask, interval),
-            python_workload=None if workload is None else workload.make(),
+            workload=None if workload is None else workload.make(),
             controllers=makers,
             seed=seed,
         )

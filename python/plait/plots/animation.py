@@ -121,8 +121,8 @@ def moving(results: Sequence[Result], window: tuple[float, float]) -> list[Movin
             reach = typical_way(here) * (1 - LOST_AT)
             for row, lane in zip(here.iter_rows(named=True), lanes_of(here), strict=True):
                 sent = row["sent_ns"] / 1e6
-                lost = row["arrived_ns"] is None
-                arrived = sent + reach if lost else row["arrived_ns"] / 1e6
+                lost = row["end_ns"] is None
+                arrived = sent + reach if lost else row["end_ns"] / 1e6
                 times: tuple[float, ...] = (sent, arrived)
                 heights: tuple[float, ...] = (1.0, LOST_AT if lost else 0.0)
                 if lane >= 0:

@@ -28,7 +28,7 @@ def paired_differences(
     """Draw how much better than a baseline schedulers are, with 95 % intervals over pairs.
 
     Runs of a pair have the same scenario and seed; more than zero is better, also where less of the
-    metric is. Grey: the interval contains zero, or there is none.
+    metric is. Grey: the interval of the difference contains zero, or there is none.
 
     Args:
         dataset: from `plait.sweep.read`, or of results, from `plait.sweep.dataset_of`.
@@ -48,8 +48,7 @@ def paired_differences(
     words = subject.words(max(abs(one.value) for one in found))
     unit, scale = ("%", 1.0) if percent else (words.unit, words.scale)
     figure, (axes,) = new_figure(width=inches(width), height=0.55 + 0.17 * len(found))
-    for place, one in enumerate(found):
-        sure = one.interval is not None and not one.interval[0] <= 0 <= one.interval[1]
+    for place, (one, gain) in enumerate(zip(found, gains, strict=True)):
         low, high = one.interval or (one.value, one.value)
         axes.errorbar(
             [one.value * scale],
@@ -59,7 +58,7 @@ def paired_differences(
             markersize=3.2,
             capsize=2,
             elinewidth=1.0,
-            color=colour(0) if sure else UNSURE,
+            color=colour(0) if gain.beyond_chance else UNSURE,
             zorder=3,
         )
     axes.axvline(0, color="#333333", linewidth=0.7, zorder=1.5)
@@ -70,6 +69,6 @@ def paired_differences(
     compact(axes)
     axes.yaxis.set_major_formatter(formatter)
     axes.set_xlabel(wrapped(subject.gain_label(unit), 0.75 * inches(width)), fontsize=SMALL)
-    kind = f"{len(subject.whole.values)} {subject.whole.kind}"
-    subject.caption(figure, f"means of differences of pairs with intervals of 95 % over {kind}", note)
+    over = subject.over([f"{len(subject.whole.values)} {subject.whole.kind}"])
+    subject.caption(figure, f"means of differences of pairs with intervals of 95 % {over}", note)
     return figure

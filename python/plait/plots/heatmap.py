@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from plait.analysis.regions import Range, ranges, regions
+from plait.analysis.regions import Range, cut, regions
 from plait.plots.style import SINGLE, SMALL, compact, inches
 from plait.plots.subject import Subject
 from plait.plots.sweep import paper_panels
@@ -27,6 +27,7 @@ def heat_map(
     metric: str,
     *,
     baseline: str | None = None,
+    limit: float | None = None,
     schedulers: Sequence[str] = (),
     width: str = "column",
     note: str | None = None,
@@ -34,8 +35,9 @@ def heat_map(
     """Draw a metric over two variables, a map per scheduler.
 
     With a baseline, the maps show how much better than the baseline a scheduler is, in percent of
-    the baseline's mean; cells are hatched where the interval of 95 % contains zero. A cell is a
-    value of each variable, or a slice with equally many points.
+    the baseline's mean. Cells are hatched where the interval of 95 % of the difference contains
+    zero, or only other cells have one. A cell is a value of each variable, or a slice with equally
+    many points.
 
     Args:
         dataset: from `plait.sweep.read`.
@@ -43,6 +45,8 @@ def heat_map(
         y: the variable from bottom to top.
         metric: as for `sweep_curves`.
         baseline: a scheduler; None: maps of the metric's means.
+        limit: percent at which the colours of gains end; larger gains and losses have the colours
+            of the ends. None: the largest.
         schedulers: labels; by default all.
         width: as for `sweep_curves`.
         note: as for `sweep_curves`.
@@ -59,7 +63,8 @@ def heat_map(
         values = values * words.scale
         limits, colours = (float(np.nanmin(values)), float(np.nanmax(values))), AMOUNTS
     else:
-        most = float(np.nanmax(np.abs(values))) or 1.0
+        largest = float(np.nanmax(np.abs(values))) or 1.0
+        most = limit or largest
         limits, colours, heading = (-most, most), GAINS, subject.gain_label("%")
     columns = min(len(names), 2 if inches(width) < SINGLE else 4)
     figure, panels = paper_panels(len(names), columns, width, height=1.35)
@@ -73,11 +78,21 @@ def heat_map(
             axes.set_ylabel(subject.with_unit(y), fontsize=SMALL)
         if index + columns >= len(names):
             axes.set_xlabel(subject.with_unit(x), fontsize=SMALL)
-    bar = figure.colorbar(drawn, ax=panels, orientation="horizontal", location="top", aspect=40, pad=0.02)
+    bar = figure.colorbar(
+        drawn,
+        ax=panels,
+        orientation="horizontal",
+        location="top",
+        aspect=40,
+        pad=0.02,
+        extend=_beyond(values, *limits),
+    )
     bar.set_label(heading, fontsize=SMALL)
     bar.outline.set_linewidth(0.4)
     bar.ax.tick_params(labelsize=SMALL - 0.5, length=2)
-    hatched = "" if baseline is None else "; hatched: the interval of 95 % contains zero"
+    hatched = (
+        "" if baseline is None else "; hatched: no interval of 95 % that excludes zero" * bool(unsure.any())
+    )
     subject.caption(figure, f"means{hatched}", note)
     return figure
 
@@ -87,14 +102,13 @@ def _cells(
 ) -> tuple[list[Range], list[Range], Any, Any]:
     """Return the ranges of both variables, and by scheduler, y and x the values and the doubts.
 
-    In doubt is a gain whose interval contains zero.
+    In doubt is a gain whose interval contains zero, or that has none; nothing is if none has one.
     """
     frame = subject.rows(*dict.fromkeys((x, y)))
     _ = subject.whole
-    points = frame.unique("point")
-    across, up = ranges(points[x], 2), ranges(points[y], 2)
+    across, up = cut(frame, x, 2), cut(frame, y, 2)
     shape = (len(names), len(up), len(across))
-    values, unsure = np.full(shape, np.nan), np.zeros(shape, dtype=np.bool_)
+    values, unsure, known = np.full(shape, np.nan), np.zeros(shape, dtype=np.bool_), False
     for (column, row), rows in regions(frame, [x, y]):
         place = up.index(row), across.index(column)
         found = subject.units(rows)
@@ -107,9 +121,15 @@ def _cells(
         for index, gain in enumerate(subject.gains(found)):
             if gain.change is not None:
                 values[(index, *place)] = gain.change.value
-                held = gain.change.interval
-                unsure[(index, *place)] = held is not None and held[0] <= 0 <= held[1]
-    return across, up, values, unsure
+                unsure[(index, *place)] = not gain.beyond_chance
+                known |= gain.difference.interval is not None
+    return across, up, values, unsure & known
+
+
+def _beyond(values: Any, low: float, high: float) -> str:
+    """Return the ends of the colours beyond which there are values, in matplotlib's words."""
+    below, above = bool(np.nanmin(values) < low), bool(np.nanmax(values) > high)
+    return {(False, False): "neither", (True, False): "min", (False, True): "max"}.get((below, above), "both")
 
 
 def _hatch(axes: Axes, unsure: Any) -> None:

@@ -17,6 +17,8 @@ LANE = 0.075
 CHARACTER = 0.0078
 """Width of one character of a packet number, as a share of the time shown in a figure of one
 column."""
+DUPLICATE = 0.35
+"""Opacity of a duplicate."""
 LOST_AT = 0.45
 """Position of the cross of a lost packet: 0 is the receiver's line, 1 the sender's."""
 NUMBER_HEIGHT = 0.13
@@ -30,7 +32,8 @@ def space_time(
     """Draw the packets sent within a window: a slanted line, then a bar while blocked.
 
     The line leads from sender to receiver. There is one row per path and one column per result,
-    time from left to right. Dashed lines are retransmissions, a cross is a loss or a duplicate.
+    time from left to right. Dashed lines are retransmissions. A cross is a loss, and a pale line a
+    duplicate.
     Numbers are places in the stream, counted from the first packet shown in the column. About 10 to
     60 packets are readable:
 
@@ -94,8 +97,15 @@ def sent_within(result: Result, window: tuple[float, float]) -> pl.DataFrame:
     if packets.is_empty():
         message = f"no packet was sent between {window[0]:g} s and {window[1]:g} s"
         raise ValueError(message)
-    shifted = [pl.col(name) - start for name in ("sent_ns", "arrived_ns", "delivered_ns")]
-    return packets.sort("sent_ns", "sequence").with_columns(shifted)
+    shifted = [pl.col(name) - start for name in ("sent_ns", "arrived_ns", "delivered_ns", "end_ns")]
+    return with_ends(packets).sort("sent_ns", "sequence").with_columns(shifted)
+
+
+def with_ends(packets: pl.DataFrame) -> pl.DataFrame:
+    """Add a column `end_ns`: the arrival, also of a duplicate; null for a lost packet."""
+    # Folders of older versions do not distinguish duplicates from lost packets.
+    ends = [name for name in ("arrived_ns", "duplicate_ns") if name in packets.columns]
+    return packets.with_columns(end_ns=pl.coalesce(ends))
 
 
 def _draw_path(axes: Axes, packets: pl.DataFrame, lanes: Sequence[int], index: int, depth: int) -> None:
@@ -109,13 +119,22 @@ def _draw_path(axes: Axes, packets: pl.DataFrame, lanes: Sequence[int], index: i
     for row, lane in zip(packets.iter_rows(named=True), lanes, strict=True):
         sent = row["sent_ns"] / 1e6
         dashes = (0, (4, 1.5)) if row["retransmission"] else "-"
-        if row["arrived_ns"] is None:
+        if row["end_ns"] is None:
             reach = typical_way(packets) * (1 - LOST_AT)
             axes.plot([sent, sent + reach], [1, LOST_AT], color=LOSS, linestyle=dashes, linewidth=1.0)
             axes.plot([sent + reach], [LOST_AT], marker="x", color=LOSS, markersize=6, markeredgewidth=1.6)
             continue
-        arrived = row["arrived_ns"] / 1e6
-        axes.plot([sent, arrived], [1, 0], color=colour(index), linestyle=dashes, linewidth=1.1, zorder=2)
+        arrived = row["end_ns"] / 1e6
+        pale = DUPLICATE if row["arrived_ns"] is None else 1.0
+        axes.plot(
+            [sent, arrived],
+            [1, 0],
+            color=colour(index),
+            linestyle=dashes,
+            linewidth=1.1,
+            alpha=pale,
+            zorder=2,
+        )
         if row["delivered_ns"] is not None and row["delivered_ns"] > row["arrived_ns"]:
             level = blocked_level(lane)
             delivered = row["delivered_ns"] / 1e6
@@ -130,7 +149,7 @@ def _draw_path(axes: Axes, packets: pl.DataFrame, lanes: Sequence[int], index: i
             )
             axes.plot([delivered], [level], marker="|", color=colour(index), markersize=5)
         else:
-            axes.plot([arrived], [0], marker="o", color=colour(index), markersize=2.8, zorder=3)
+            axes.plot([arrived], [0], marker="o", color=colour(index), markersize=2.8, alpha=pale, zorder=3)
 
 
 def typical_way(packets: pl.DataFrame) -> float:
@@ -145,21 +164,17 @@ def _number(axes: Axes, packets: pl.DataFrame, first: int, span: tuple[float, fl
     way = typical_way(packets)
     right_edge = -np.inf
     arrivals = packets.with_columns(
-        (pl.col("arrived_ns").fill_null(pl.col("sent_ns") + round(way * 1e6))).alias("end")
+        (pl.col("end_ns").fill_null(pl.col("sent_ns") + round(way * 1e6))).alias("end")
     )
     for row in arrivals.sort("end").iter_rows(named=True):
         number = str(row["sequence"] - first)
         sent, end = row["sent_ns"] / 1e6, row["end"] / 1e6
-        at = (
-            end - NUMBER_HEIGHT * (end - sent)
-            if row["arrived_ns"] is not None
-            else sent + (1 - LOST_AT) * way
-        )
+        at = end - NUMBER_HEIGHT * (end - sent) if row["end_ns"] is not None else sent + (1 - LOST_AT) * way
         left = at - character * len(number) / 2
         if left < right_edge:
             continue
         right_edge = left + character * (len(number) + 0.9)
-        height = NUMBER_HEIGHT if row["arrived_ns"] is not None else 0.36
+        height = NUMBER_HEIGHT if row["end_ns"] is not None else 0.36
         axes.text(
             at, height, number, fontsize=7.5, ha="center", va="center", color="#222222", zorder=4, bbox=BOX
         )
@@ -199,7 +214,9 @@ def _legend(shown: Sequence[pl.DataFrame]) -> list[Line2D]:
         lines.append(
             Line2D([], [], color=grey, linewidth=1.1, linestyle=(0, (4, 1.5)), label="retransmission")
         )
-    if any(one["arrived_ns"].null_count() for one in shown):
-        lines.append(Line2D([], [], color=LOSS, linewidth=1.0, marker="x", label="lost or duplicate"))
+    if any(one["arrived_ns"].null_count() > one["end_ns"].null_count() for one in shown):
+        lines.append(Line2D([], [], color=grey, linewidth=1.1, alpha=DUPLICATE, label="duplicate"))
+    if any(one["end_ns"].null_count() for one in shown):
+        lines.append(Line2D([], [], color=LOSS, linewidth=1.0, marker="x", label="lost"))
     lines.append(Line2D([], [], color=grey, linewidth=3.2, alpha=0.55, label="blocked at the receiver"))
     return lines

@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from plait._core import ScenarioError
-from plait.analysis.regions import ranges
+from plait.analysis.regions import cut
 from plait.plots.curve import draw_distribution
 from plait.plots.style import (
     SMALL,
@@ -166,7 +166,7 @@ def boxes_over(
     subject = Subject(dataset, metric, schedulers)
     frame = subject.rows(x)
     words = subject.words(float(np.abs(subject.whole.values).max()))
-    slices = ranges(frame.unique("point")[x])
+    slices = cut(frame, x)
     groups = [subject.units(frame.filter(frame[x].is_between(one.low, one.high))) for one in slices]
     names = subject.schedulers
     _check(spread_of(dataset, metric, schedulers), log=log)

@@ -6,16 +6,18 @@ Figures do not use pyplot: no global state, safe in threads and notebooks.
 from __future__ import annotations
 
 import io
+import math
 import textwrap
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
 import polars as pl
 from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
+from matplotlib.axis import Axis, XAxis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.container import Container
 from matplotlib.figure import Figure
@@ -45,6 +47,10 @@ NANOSECONDS = 1e9
 FEW = 300
 """Ratio of highest to lowest value of a logarithmic axis below which ticks at powers of ten are too
 few."""
+SUBDIVISIONS = ((1.0, 2.0, 5.0), (1.0, 3.0), (1.0,))
+"""Labelled multiples of powers of ten, the first choice first."""
+SHARE_OF_AXIS = 0.8
+"""Length of an axis relative to the width of its panel."""
 MOST_NUMBERS = 30
 """Maximum number of bars in a figure with values written above them."""
 
@@ -151,12 +157,32 @@ def compact(axes: Axes, *, log: bool = False) -> None:
 
 
 def log_ticks(axis: Axis) -> None:
-    """Label 1, 2 and 5 of each power of ten on a logarithmic axis that spans few of them."""
+    """Label 1, 2 and 5 of each power of ten on a logarithmic axis that spans few of them.
+
+    Labels that would touch each other are left out: first those of 2 and 5 for one at 3, then it.
+    """
     low, high = axis.get_view_interval()
+    steps = next((one for one in SUBDIVISIONS if _fit(axis, low, high, one)), SUBDIVISIONS[-1])
     if high < FEW * low:
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_locator(LogLocator(subs=steps))
     axis.set_minor_formatter(NullFormatter())
     axis.set_major_formatter(plain)
+
+
+def _fit(axis: Axis, low: float, high: float, steps: Sequence[float]) -> bool:
+    """Whether the labels of these multiples of powers of ten have room beside each other."""
+    figure, grid = axis.get_figure(root=True), axis.axes.get_gridspec()
+    if not isinstance(axis, XAxis) or figure is None or not 0 < low < high:
+        return True
+    length = SHARE_OF_AXIS * figure.get_figwidth() / (1 if grid is None else grid.ncols)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
+    letter = SMALL * WIDE / 72
+    return all(
+        (len(plain(one)) + len(plain(other))) / 2 * letter + letter
+        < length * math.log10(other / one) / math.log10(high / low)
+        for one, other in pairwise(ticks)
+    )
 
 
 def check_log(name: str, lowest: float) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 import polars as pl
@@ -19,9 +18,6 @@ from plait.results.wording import Wording, si_wording
 from plait.support.words import expected
 from plait.sweep.dataset import Dataset
 
-UNITS = {"kbit": "kbit/s", "Mbit": "Mbit/s", "Gbit": "Gbit/s", "p": "packets"}
-"""Units of scenario files, with their names on axes."""
-
 
 class Subject:
     """A metric of some schedulers in a dataset, with the statistics of `plait.analysis`.
@@ -29,7 +25,7 @@ class Subject:
     Args:
         dataset: from `plait.sweep.read` or `plait.sweep.dataset_of`.
         metric: a dotted name, such as ``"goodput_bps"``; unit and ``.mean`` may be left out.
-        schedulers: labels; by default all.
+        schedulers: labels, or names as in the plan; by default all.
         baseline: the scheduler with which the others are compared; "" for the first one.
 
     Raises:
@@ -40,16 +36,11 @@ class Subject:
         self, dataset: Dataset, metric: str, schedulers: Sequence[str] = (), baseline: str | None = None
     ) -> None:
         self.dataset, self.metric = dataset, metric_name(dataset, metric)
-        self.schedulers = tuple(schedulers) or tuple(dataset.schedulers)
-        self.baseline = baseline
-        if baseline == "":
-            self.baseline = self.schedulers[0]
-        elif baseline is not None:
-            self.schedulers = tuple(dict.fromkeys((baseline, *self.schedulers)))
-        for one in self.schedulers:
-            if one not in dataset.schedulers:
-                message = f"scheduler {one!r}: unknown{expected(one, dataset.schedulers)}"
-                raise ScenarioError(message)
+        self.schedulers = tuple(map(dataset.scheduler, schedulers)) or tuple(dataset.schedulers)
+        self.baseline = None if baseline is None else self.schedulers[0]
+        if baseline:
+            self.baseline = dataset.scheduler(baseline)
+            self.schedulers = tuple(dict.fromkeys((self.baseline, *self.schedulers)))
         if baseline is None:
             return
         if dataset.direction(self.metric) == 0:
@@ -74,8 +65,7 @@ class Subject:
             message = f"{self.dataset.folder}: results, without variables; expected the dataset of a sweep"
             raise ScenarioError(message)
         check_variables(variables, self.dataset.variables)
-        frame = self.dataset.columns("point", "seed", "scheduler", "error", *variables, self.metric)
-        return self.dataset.identical.once(frame)
+        return self.dataset.pairs(*variables, self.metric)
 
     def units(self, rows: pl.DataFrame) -> Units:
         """Return the values of each scheduler: a row per point, or per seed of a single point."""
@@ -112,13 +102,17 @@ class Subject:
 
     def with_unit(self, variable: str) -> str:
         """Add the unit from the plan's templates to a variable, such as ms of ``"{rtt}ms"``."""
-        template = re.compile(rf"\{{(?:round\()?{re.escape(variable)}(?:\))?\}}([A-Za-z%]+)")
-        templates = self.dataset.about.get("set", {})
-        found = {match[1] for value in templates.values() if (match := template.fullmatch(str(value)))}
-        if len(found) != 1:
-            return variable
-        unit = found.pop()
-        return f"{variable} ({UNITS.get(unit, unit)})"
+        unit = self.dataset.unit(variable)
+        return f"{variable} ({unit})" if unit else variable
+
+    def over(self, kinds: Iterable[str], *shown: str) -> str:
+        """Describe the units of intervals, with the variables in which they differ.
+
+        `shown` has the variables on the axes.
+        """
+        others = [name for name in self.dataset.varied if name not in shown]
+        differ = f", which differ in {' and '.join(others)}" if others else ""
+        return f"over {' or '.join(sorted(set(kinds)))}{differ}"
 
     def caption(self, figure: Figure, text: str, note: str | None) -> None:
         """Write name, runs, `text` and `note` below the figure; nothing if `note` is None."""

@@ -69,13 +69,13 @@ def sweep_curves(
     def means(found: Units) -> list[Estimate]:
         return [estimate.mean(found.of(name)) for name in subject.schedulers]
 
-    found = _curves(subject, x, subject.schedulers, means)
+    found, kinds = _curves(subject, x, subject.schedulers, means)
     words = subject.words(max(abs(one.value) for curve in found for one in curve.estimates))
     figure, panels = _drawn(subject, found, x, words.heading, words.scale, width, log=log)
     if least(subject.metric) >= 0:
         panels[0].set_ylim(bottom=0)
     grey = ", the other schedulers in grey" * (len(panels) > 1)
-    subject.caption(figure, f"means with intervals of 95 %{grey}", note)
+    subject.caption(figure, f"means with intervals of 95 % {subject.over(kinds, x)}{grey}", note)
     return figure
 
 
@@ -118,25 +118,27 @@ def difference_curves(
             return [one.change or Estimate(float("nan")) for one in gained]
         return [one.difference for one in gained]
 
-    found = _curves(subject, x, subject.others, gains)
+    found, kinds = _curves(subject, x, subject.others, gains)
     words = subject.words(max(abs(one.value) for curve in found for one in curve.estimates))
     unit, scale = ("%", 1.0) if percent else (words.unit, words.scale)
     figure, panels = _drawn(subject, found, x, subject.gain_label(unit), scale, width, log=log)
     for axes in panels:
         axes.axhline(0, color="#333333", linewidth=0.7, zorder=1.5)
-    subject.caption(figure, "means of differences of pairs with intervals of 95 %", note)
+    text = f"means of differences of pairs with intervals of 95 % {subject.over(kinds, x)}"
+    subject.caption(figure, text, note)
     return figure
 
 
 def _curves(
     subject: Subject, x: str, names: Sequence[str], estimates: Callable[[Units], Sequence[Estimate]]
-) -> list[Curve]:
+) -> tuple[list[Curve], set[str]]:
+    """Return the curves, and the kinds of units of their estimates."""
     frame = subject.rows(x)
     if not frame[x].dtype.is_numeric():
         message = f"variable {x!r}: its values are text; expected a variable with numbers"
         raise ScenarioError(message)
     _ = subject.whole
-    curves = [Curve(name, [], []) for name in names]
+    curves, kinds = [Curve(name, [], []) for name in names], set()
     for _, rows in regions(frame, [x]):
         found = subject.units(rows)
         if not len(found.values):
@@ -145,7 +147,8 @@ def _curves(
         for curve, one in zip(curves, estimates(found), strict=True):
             curve.places.append(place)
             curve.estimates.append(one)
-    return curves
+        kinds.add(found.kind)
+    return curves, kinds
 
 
 def _drawn(

@@ -12,7 +12,7 @@ import polars as pl
 
 from plait import _core
 from plait.recordings.links import measured
-from plait.results.result import Result
+from plait.results.result import OWN, Result
 from plait.scenarios.scenario import Scenario, from_table, parsed_scenario
 from plait.scenarios.scheduler import override, parse_choice, schedulers
 
@@ -59,7 +59,8 @@ def read_recording(place: Path, own: Mapping[str, Any] | None = None) -> Result:
         warnings.append(
             f"only the first {about['end_s']:.1f} s are in the recording, which is as long as one may be"
         )
-    return Result(recording.run(job), about["scheduler"] or None, job.scenario.json, own, warnings)
+    records = None if own is None else {OWN: own}
+    return Result(recording.run(job), about["scheduler"] or None, job.scenario.json, records, warnings)
 
 
 def named(scheduler: str) -> Any:

@@ -13,12 +13,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plait.analysis.contest import Contest, contest, evidence
+from plait.analysis.contest import Contest, Pairs, contest, evidence
 from plait.analysis.regions import ranges
 from plait.reports.chart import Chart, Floats, packed
 from plait.reports.sample import Sample
 from plait.results.summary import heading, scale
 from plait.statistics.estimate import student
+from plait.sweep.dataset import SCENARIO
 
 MOST_CELLS = 18_000
 """Maximum number of cells of all maps of a page; beyond it, fewer metrics have maps."""
@@ -33,10 +34,10 @@ class Cut:
     codes: NDArray[np.int64]
 
 
-def cut(values: pl.Series, points: pl.Series | None = None, dimensions: int = 1) -> Cut:
-    """Cut a variable, one value per pair, into its regions; `points` has each pair's point."""
-    each = values if points is None else pl.DataFrame([points, values]).unique(points.name)[values.name]
-    found = ranges(each, dimensions)
+def cut(values: pl.Series, scenarios: NDArray[np.int64] | None = None, dimensions: int = 1) -> Cut:
+    """Cut a variable, one value per pair, into its regions; `scenarios` has each pair's number."""
+    each = values if scenarios is None else pl.DataFrame([pl.Series(SCENARIO, scenarios), values]).unique()
+    found = ranges(each if isinstance(each, pl.Series) else each[values.name], dimensions)
     codes = np.full(len(values), -1, dtype=np.int64)
     for code, one in enumerate(found):
         codes[values.is_between(pl.lit(one.low), pl.lit(one.high)).fill_null(value=False).to_numpy()] = code
@@ -46,9 +47,8 @@ def cut(values: pl.Series, points: pl.Series | None = None, dimensions: int = 1)
 def field_data(sample: Sample) -> dict[str, Any]:
     """Return winners, margins and means by cell, for every two variables and ranked metric."""
     many = min(2, len(sample.dataset.variables))
-    cuts = [cut(sample.pairs[name], sample.pairs["point"], many) for name in sample.dataset.variables]
+    cuts = [cut(sample.pairs[name], sample.places.scenarios, many) for name in sample.dataset.variables]
     cuts = [one for one in cuts if len(one.labels) > 0]
-    points = sample.points
     couples = list(combinations(range(len(cuts)), 2)) or [(index, index) for index in range(len(cuts))]
     cells = sum(_size(cuts, couple) for couple in couples)
     ways = {name: way for name in sample.shown if (way := sample.dataset.direction(name)) != 0}
@@ -61,7 +61,7 @@ def field_data(sample: Sample) -> dict[str, Any]:
         failed = np.array(
             [np.bincount(place[place >= 0], one[place >= 0], size) for one in sample.failed.T]
         ).sum(axis=0)
-        contests = {name: contest(columns[name], place, size, ways[name], points) for name in metrics}
+        contests = {name: contest(columns[name], place, size, ways[name], sample.places) for name in metrics}
         maps.append(
             {
                 "x": x,
@@ -79,13 +79,13 @@ def field_data(sample: Sample) -> dict[str, Any]:
 
 def curve_chart(sample: Sample) -> Chart:
     """Return the mean of a metric over a variable, by scheduler, with 95 % intervals."""
-    cuts = [cut(sample.pairs[name], sample.pairs["point"]) for name in sample.dataset.variables]
+    cuts = [cut(sample.pairs[name], sample.places.scenarios) for name in sample.dataset.variables]
     traces = []
     for name in sample.shown:
         values = sample.values(name) * scale(name)
         for one in cuts:
             for index, scheduler in enumerate(sample.schedulers):
-                means, halves, counts = _means(values[:, index], one, sample.points)
+                means, halves, counts = _means(values[:, index], one, sample.places)
                 held = counts > 0
                 if not held.any():
                     continue
@@ -122,14 +122,14 @@ def curve_chart(sample: Sample) -> Chart:
     }
 
 
-def _means(values: Floats, one: Cut, points: NDArray[np.int64]) -> tuple[Floats, Floats, Any]:
-    """Return mean, half its interval, and number of points by cell.
+def _means(values: Floats, one: Cut, pairs: Pairs) -> tuple[Floats, Floats, Any]:
+    """Return mean, half its interval, and number of scenarios by cell.
 
-    With one point, seeds are counted.
+    With one scenario, seeds are counted.
     """
     held = np.isfinite(values) & (one.codes >= 0)
     size = len(one.labels)
-    column, codes = evidence(values[held][:, None], one.codes[held], size, points[held])
+    column, codes = evidence(values[held][:, None], one.codes[held], size, pairs[held])
     values = column[:, 0]
     counts = np.bincount(codes, minlength=size)
     means = np.bincount(codes, values, size) / np.maximum(counts, 1)

@@ -14,11 +14,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plait.analysis.contest import ahead, evidence
+from plait.analysis.contest import Pairs, ahead, evidence
 from plait.reports.chart import Chart, Floats, distribution, packed
 from plait.reports.reading import KEYS, Rows
 from plait.results.summary import METRICS, heading, scale, written, written_interval
 from plait.statistics.estimate import Estimate, mean, median_by_ranks
+from plait.sweep.dataset import SCENARIO, distinct_of, once, with_scenario
 
 MOST_METRICS = 32
 """Maximum number of metrics of a page. A larger dataset shows the first ones, common metrics
@@ -73,18 +74,24 @@ class Sample:
         return self.dataset.frame.select(columns).unique(["point", "seed"], maintain_order=True)
 
     @cached_property
-    def points(self) -> NDArray[np.int64]:
-        """The number of each pair's point."""
-        return self.pairs["point"].rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
+    def places(self) -> Pairs:
+        """The scenario and the seed of each pair."""
+        scenarios = with_scenario(self.pairs, distinct_of(self.dataset.about))[SCENARIO]
+        return Pairs(_ranks(scenarios), _ranks(self.pairs["seed"]))
+
+    @cached_property
+    def runs(self) -> pl.DataFrame:
+        """The rows of different runs."""
+        return once(self.dataset.frame, distinct_of(self.dataset.about))
 
     def evidence(self, metric: str) -> Floats:
-        """Return a metric by point and scheduler, the mean of seeds; of a single point, by seed."""
+        """Return a metric by scenario and scheduler, as means; of one scenario, by seed."""
         values = self.values(metric)
-        whole, _ = evidence(values, np.zeros(len(values), dtype=np.int64), 1, self.points)
+        whole, _ = evidence(values, np.zeros(len(values), dtype=np.int64), 1, self.places)
         return whole
 
     @cached_property
-    def places(self) -> tuple[Any, Any]:
+    def _cells(self) -> tuple[Any, Any]:
         """The numbers of pair and scheduler for every row of the dataset."""
         numbered = self.pairs.select("point", "seed").with_row_index("pair")
         rows = self.dataset.frame.select("point", "seed", "scheduler").join(
@@ -114,8 +121,12 @@ class Sample:
 
     def _spread(self, column: Floats) -> Floats:
         values = np.full((len(self.pairs), len(self.schedulers)), np.nan)
-        values[self.places] = column
+        values[self._cells] = column
         return values
+
+
+def _ranks(numbers: pl.Series) -> NDArray[np.int64]:
+    return numbers.rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
 
 
 def known(values: Floats) -> Floats:
@@ -144,10 +155,10 @@ def distribution_chart(sample: Sample) -> Chart:
     """Return the distribution of a metric over all runs, by scheduler."""
     traces, titles = [], {}
     for name in sample.shown:
-        values = sample.values(name) * scale(name)
         titles[name] = {"xaxis.title.text": heading(name)}
         for index, scheduler in enumerate(sample.schedulers):
-            column = known(values[:, index])
+            values = sample.runs.filter(scheduler=scheduler)[name].cast(pl.Float64).drop_nulls().to_numpy()
+            column = known(values * scale(name))
             if len(column) == 0:
                 continue
             x, y = distribution(column, POINTS)
@@ -200,7 +211,7 @@ def difference_data(sample: Sample) -> dict[str, Any]:
                     values[both][:, [base, other]],
                     np.zeros(int(both.sum()), dtype=np.int64),
                     1,
-                    sample.points[both],
+                    sample.places[both],
                 )
                 reference, value = held.T
                 table[base][other] = _difference(value, reference, way)

@@ -2,7 +2,7 @@
 // The space-time diagram: a panel per path, packets from the sender's line down to the receiver's, bars below for those that wait.
 const COLUMNS = ["sequence", "path", "kind", "fate", "lane", "sent", "arrived", "delivered"];
 const KIND_DASHES = ["solid", "7px,4px", "2px,3px"];
-const LATE = 1;
+const DUPLICATE = 1;
 const REACH = 20; // pixels from which a pointer finds a packet
 const STEP = 8; // pixels between the points of a line: what lies closer is told apart by zooming
 const DROP = 130; // pixels from the sender's line to the receiver's, about
@@ -19,8 +19,9 @@ function told(plan, window, columns, row) {
   const at = (name) => number.format(window.start_ns / 1e6 + columns[name][row]) + " ms";
   const lines = [`<b>packet ${columns.sequence[row]}</b>`, `path ${plan.paths[columns.path[row]].replaceAll("<", "&lt;")}, ${plan.kinds[columns.kind[row]]}`,
     `sent ${at("sent")}`];
-  if (Number.isNaN(columns.arrived[row])) return [...lines, columns.fate[row] === LATE ? "another copy of it arrived first" : "lost"].join("<br>");
+  if (Number.isNaN(columns.arrived[row])) return [...lines, "lost"].join("<br>");
   lines.push(`arrived ${at("arrived")}, ${number.format(columns.arrived[row] - columns.sent[row])} ms later`);
+  if (columns.fate[row] === DUPLICATE) return [...lines, "a duplicate: its data had arrived before"].join("<br>");
   if (Number.isNaN(columns.delivered[row])) return [...lines, "not delivered before the run ended"].join("<br>");
   lines.push(`delivered ${at("delivered")}, waited ${number.format(columns.delivered[row] - columns.arrived[row])} ms`);
   return lines.join("<br>");
@@ -63,7 +64,7 @@ function pathTraces(plan, window, run, path, hue, look, view) {
   const axes = { yaxis: path ? `y${path + 1}` : "y" };
   const kinds = KIND_DASHES.map((style, kind) => lines(plan.kinds[kind], { ...axes, line: { color: hue, width: view.line, dash: style } }));
   const lost = lines("lost", { ...axes, line: { color: look.lost, width: 1.2 } });
-  const late = lines("late", { ...axes, opacity: 0.45, line: { color: hue, width: view.line } });
+  const duplicates = lines("duplicates", { ...axes, opacity: 0.45, line: { color: hue, width: view.line } });
   const crosses = lines("lost", { ...axes, mode: "markers", marker: { symbol: "x-thin", size: 8, color: look.lost, line: { color: look.lost, width: 2 } } });
   const height = laneHeight(run.depths[path]);
   const waits = lines("waits", { ...axes, opacity: 0.6, line: { color: hue, width: Math.max(1, Math.min(5, height * 55)) } });
@@ -77,14 +78,14 @@ function pathTraces(plan, window, run, path, hue, look, view) {
     const arrived = columns.arrived[row];
     if (Number.isNaN(arrived)) {
       const end = sent + way * (1 - LOST_AT);
-      if (columns.fate[row] === LATE) {
-        polyline(late, along(sent, 1, end, LOST_AT, view), text);
-        continue;
-      }
       polyline(lost, along(sent, 1, end, LOST_AT, view), text);
       crosses.x.push(end);
       crosses.y.push(LOST_AT);
       crosses.text.push(text);
+      continue;
+    }
+    if (columns.fate[row] === DUPLICATE) {
+      polyline(duplicates, along(sent, 1, arrived, 0, view), text);
       continue;
     }
     polyline(kinds[columns.kind[row]], along(sent, 1, arrived, 0, view), text);
@@ -98,7 +99,7 @@ function pathTraces(plan, window, run, path, hue, look, view) {
     polyline(falls, [[arrived, 0], [arrived, level]], "");
     polyline(waits, along(arrived, level, columns.delivered[row], level, view), text);
   }
-  return [...kinds, lost, late, crosses, falls, waits, heads];
+  return [...kinds, lost, duplicates, crosses, falls, waits, heads];
 }
 
 // Thinner where more lines share the place.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from plait.plots.space_time import lanes_of
+from plait.plots.space_time import lanes_of, with_ends
 from plait.reports.chart import packed
 from plait.reports.series import recorded
 from plait.results.delays import warmup_ns
@@ -100,19 +100,10 @@ def _lead(frame: pl.DataFrame) -> int:
 
 
 def _fates(frame: pl.DataFrame) -> pl.DataFrame:
-    """Add a column `fate`, 0 arrived, 1 late, 2 lost.
-
-    The table does not distinguish losses from late arrivals: a transmission without an arrival time
-    was not the first of its segment to arrive. It counts as late if another transmission of the
-    segment arrived within this one's median one-way delay.
-    """
-    ways = frame.group_by("path").agg(way=(pl.col("arrived_ns") - pl.col("sent_ns")).median())
-    first = frame.group_by("sequence").agg(first_ns=pl.col("arrived_ns").min())
-    joined = frame.join(ways, on="path", how="left", maintain_order="left")
-    joined = joined.join(first, on="sequence", how="left", maintain_order="left")
-    late = (pl.col("first_ns") <= pl.col("sent_ns") + pl.col("way").fill_null(0)).fill_null(value=False)
-    fate = pl.when(pl.col("arrived_ns").is_not_null()).then(0).when(late).then(1).otherwise(2)
-    return joined.with_columns(fate=fate).drop("way", "first_ns")
+    """Add columns `end_ns` and `fate`: 0 arrived, 1 a duplicate, 2 lost."""
+    ended = with_ends(frame)
+    duplicate, lost = pl.col("arrived_ns").is_null(), pl.col("end_ns").is_null()
+    return ended.with_columns(fate=duplicate.cast(pl.UInt8) + lost)
 
 
 def _packets(frame: pl.DataFrame, start: int, lead: int, end: int, paths: int) -> dict[str, Any]:
@@ -131,8 +122,10 @@ def _packets(frame: pl.DataFrame, start: int, lead: int, end: int, paths: int) -
     copies = shown["reinjection"] if "reinjection" in shown.columns else shown["retransmission"] & False
     kinds = np.where(copies.to_numpy(), 2, shown["retransmission"].to_numpy().astype(int))
     times = {
-        name: packed((shown[f"{name}_ns"] - start).cast(pl.Float64).fill_null(float("nan")).to_numpy() / 1e6)
-        for name in ("sent", "arrived", "delivered")
+        name: packed(
+            (shown[f"{column}_ns"] - start).cast(pl.Float64).fill_null(float("nan")).to_numpy() / 1e6
+        )
+        for name, column in (("sent", "sent"), ("arrived", "end"), ("delivered", "delivered"))
     }
     return {
         "sequence": packed(shown["sequence"], "u4"),

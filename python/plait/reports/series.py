@@ -9,7 +9,8 @@ import polars as pl
 
 from plait.reports.chart import Chart, Floats, axis, distribution, packed, rows, thinned
 from plait.results.delays import delays
-from plait.results.result import NotRecordedError, Result, verdicts
+from plait.results.reasons import verdicts
+from plait.results.result import NotRecordedError, Result
 
 MOST_POINTS = 2000
 """Maximum number of points of a curve over time."""

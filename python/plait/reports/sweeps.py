@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from plait import _core
@@ -18,7 +19,7 @@ from plait.reports.reading import Rows
 from plait.reports.sample import Sample, difference_data, distribution_chart, estimate_table
 from plait.results.summary import count, heading
 from plait.scenarios.repetition import MEANING
-from plait.sweep.dataset import identical
+from plait.sweep.dataset import SCENARIO, distinct_of, identical, once, with_scenario
 
 MOST_FAILURES = 200
 """Maximum number of failed runs in the list."""
@@ -29,20 +30,20 @@ MOST_VALUES = 12
 def dataset_page(dataset: Rows) -> dict[str, Any]:
     """Return the input of the page's template."""
     about = dataset.about
-    same = identical(
-        dataset.frame.lazy(), Sample(dataset).metrics, perturbed=about.get("perturbed") is not None
-    )
-    sample = Sample(replace(dataset, frame=same.once(dataset.frame)))
+    rows = with_scenario(dataset.frame, distinct_of(about))
+    same = identical(rows.lazy(), Sample(dataset).metrics, perturbed=about.get("perturbed") is not None)
+    sample = Sample(replace(dataset, frame=same.once(rows).drop(SCENARIO)))
+    runs = once(dataset.frame, distinct_of(about))
     scenario = _canonical(about.get("scenario"))
     charts = [distribution_chart(sample)] if sample.shown else []
     charts += [curve_chart(sample)] if sample.shown and dataset.variables else []
     field = field_data(sample) if dataset.variables and len(sample.schedulers) > 1 else None
     field = field if field and field["metrics"] and field["maps"] else None
-    failures = dataset.frame.filter(pl.col("error").is_not_null())
+    failures = runs.filter(pl.col("error").is_not_null())
     return {
         "kind": "dataset",
         "title": str(about.get("name") or (scenario or {}).get("name") or "dataset"),
-        "summary": _summary(dataset, sample, len(failures)),
+        "summary": _summary(runs, sample, len(failures)),
         "notes": [one for one in (_sentence(same.note), _few(sample)) if one],
         "perturbed": _sentence(MEANING) if same.perturbed else None,
         "labels": sample.schedulers,
@@ -55,7 +56,7 @@ def dataset_page(dataset: Rows) -> dict[str, Any]:
         "variables": dataset.variables,
         "variable_options": [(name, name) for name in dataset.variables],
         "ranges": [(name, [_range(sample.pairs[name])]) for name in dataset.variables],
-        "counts": _counts(dataset, sample),
+        "counts": _counts(runs, sample),
         "failures": [
             (
                 str(row["index"]),
@@ -90,13 +91,12 @@ def _sentence(text: str | None) -> str | None:
     return None if text is None else f"{text[0].upper()}{text[1:]}."
 
 
-def _summary(dataset: Rows, sample: Sample, failed: int) -> str:
-    frame = dataset.frame
+def _summary(runs: pl.DataFrame, sample: Sample, failed: int) -> str:
     parts = [
-        count(len(frame), "run"),
+        count(len(runs), "run"),
         count(len(sample.schedulers), "scheduler"),
-        count(frame["point"].n_unique(), "point"),
-        count(frame["seed"].n_unique(), "seed"),
+        count(len(np.unique(sample.places.scenarios)), "point"),
+        count(runs["seed"].n_unique(), "seed"),
         f"{failed:,} failed" if failed else "none failed",
     ]
     return ", ".join(parts)
@@ -104,7 +104,7 @@ def _summary(dataset: Rows, sample: Sample, failed: int) -> str:
 
 def _few(sample: Sample) -> str | None:
     """Warn if there are too few points, or seeds of one point, for reliable intervals."""
-    points = sample.dataset.frame["point"].n_unique()
+    points = len(np.unique(sample.places.scenarios))
     what, number = ("points", points) if points > 1 else ("seeds", sample.dataset.frame["seed"].n_unique())
     return f"Only {count(number, what[:-1])}: too few for reliable intervals." if number < ENOUGH else None
 
@@ -119,11 +119,11 @@ def _canonical(scenario: Any) -> dict[str, Any] | None:
         return None
 
 
-def _counts(dataset: Rows, sample: Sample) -> list[tuple[str, list[str]]]:
+def _counts(runs: pl.DataFrame, sample: Sample) -> list[tuple[str, list[str]]]:
     """Return runs and failures by scheduler."""
     counts = {
         row["scheduler"]: row
-        for row in dataset.frame.group_by("scheduler")
+        for row in runs.group_by("scheduler")
         .agg(runs=pl.len(), failed=pl.col("error").is_not_null().sum())
         .iter_rows(named=True)
     }

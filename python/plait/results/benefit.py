@@ -19,6 +19,9 @@ from plait.scenarios.bounds import tightest
 if TYPE_CHECKING:
     from plait.results.result import Result
 
+BACKLOG = 0.05
+"""Largest share of the written payload that a run without a lasting backlog leaves undelivered."""
+
 
 def aggregation_benefit(goodput: float, single: Sequence[float]) -> float:
     """Return Kaspar's aggregation benefit: 0 is the best of `single`, 1 the sum of all.
@@ -68,6 +71,18 @@ class AgainstAlone:
             "gain_percent": self.gain_percent,
             "aggregation_benefit": self.benefit,
         }
+
+
+def limited_by_application(result: Result) -> bool:
+    """Whether the application, and not the network, limits the goodput of a run.
+
+    Endless traffic and files are never limited.
+    """
+    metrics = result.metrics
+    undelivered = metrics.get("undelivered_bytes")
+    if undelivered is None or metrics.get("completion_time_s") is not None:
+        return False
+    return undelivered <= BACKLOG * (metrics.get("delivered_bytes", 0) + undelivered)
 
 
 def against_bound(result: Result) -> dict[str, float]:

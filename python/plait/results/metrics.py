@@ -83,7 +83,8 @@ class Metrics(TypedDict, total=False):
         responses, was delivered; None if the run ended before.
     aggregation_benefit: Kaspar's, against capacities: 0 is the capacity of the best path, 1 the sum
         of all capacities, −1 a goodput of zero. The best path alone may be below 0: `plait compare
-        --alone` compares with it. None for real paths, whose capacities are unknown.
+        --alone` compares with it. None for real paths, whose capacities are unknown. Tables omit it
+        where the application limits the goodput.
     packets_delivered: packets delivered in order.
     delivered_bytes: payload delivered to the application since the start of the run, warm-up
         included.

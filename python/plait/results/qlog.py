@@ -14,7 +14,8 @@ from typing import IO, Any
 import polars as pl
 
 from plait._core import ScenarioError
-from plait.results.result import ENDLESS, Result, named, verdicts
+from plait.results.reasons import named, verdicts
+from plait.results.result import Result
 from plait.support.files import OutputError, whole_file
 
 SUFFIXES = (".sqlog", ".qlog")
@@ -109,9 +110,7 @@ def _events(decisions: pl.DataFrame, facts: pl.DataFrame, names: list[str]) -> p
             "segment",
             "wait_until_ns",
             pl.col("reason").map_elements(lambda text: named(text, names), return_dtype=pl.String),
-            pl.struct(
-                *(_bounded(name) for name in CONNECTION[:-1]), _name("oldest_unacked_path", names)
-            ).alias("connection"),
+            pl.struct(*CONNECTION[:-1], _name("oldest_unacked_path", names)).alias("connection"),
             "paths",
         ).alias("data"),
     )
@@ -121,13 +120,6 @@ def _name(column: str, names: list[str]) -> pl.Expr:
     """Replace a path's number by its name."""
     numbers = list(range(len(names)))
     return pl.col(column).replace_strict(numbers, names, return_dtype=pl.String)
-
-
-def _bounded(column: str) -> pl.Expr:
-    """Return an amount; null if it has no limit."""
-    if column not in ("unassigned", "send_buffer_left"):
-        return pl.col(column)
-    return pl.when(pl.col(column) <= ENDLESS).then(column)
 
 
 def _lines(events: pl.DataFrame) -> bytes:

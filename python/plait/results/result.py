@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Protocol, TypedDict, cast
+from typing import Any, Protocol, cast
 
 import polars as pl
 
-from plait import _core
 from plait.results.metrics import FlowMetrics, Metrics, PathMetrics, QueueMetrics, meant, metric, names_of
 from plait.scenarios.repetition import network_of
 from plait.scenarios.scheduler import scheduler_name
@@ -18,39 +16,13 @@ from plait.support.words import UnknownNameError, expected
 
 TABLES = ("packets", "requests", "path_series", "connection_series", "decisions", "decision_paths")
 """The tables that a run can record."""
-OWN, OWN_WORKLOAD, WARNINGS = "own_scheduler", "own_workload", "warnings"
-"""Keys of a run's JSON: records of a user's scheduler and workload, and warnings."""
+OWN, OWN_WORKLOAD, OWN_CONTROLLERS = "own_scheduler", "own_workload", "own_controllers"
+"""Keys of a run's JSON: records of the user's classes."""
+WARNINGS = "warnings"
+"""The key of warnings."""
 REPETITION = "repetition_of"
 """The key of a repetition's network: `plait.scenarios.repetition.network_of` the scenario as
 written."""
-ENDLESS = 1 << 40
-"""More segments than any run sends: a larger amount has no limit."""
-
-
-class VerdictInfo(TypedDict):
-    """A possible value of the column `verdict` of `Result.decision_paths`.
-
-    kind: chosen, available, temporarily-unavailable or definitely-unavailable.
-    """
-
-    name: str
-    kind: str
-    meaning: str
-
-
-def verdicts() -> list[VerdictInfo]:
-    """Return every verdict on a path in a decision, with its kind and its meaning."""
-    return cast("list[VerdictInfo]", json.loads(_core.verdicts()))
-
-
-def named(text: str, names: Sequence[str]) -> str:
-    """Return a reason of `Result.decisions` with the paths' names: `{0}` is the first path."""
-
-    def name(found: re.Match[str]) -> str:
-        number = int(found[1])
-        return names[number] if number < len(names) else found[0]
-
-    return re.sub(r"\{([0-9]+)\}", name, text)
 
 
 class NotRecordedError(LookupError):
@@ -99,7 +71,6 @@ class Result:
         own: Mapping[str, Any] | None = None,
         warnings: Sequence[str] = (),
         repetition_of: str | None = None,
-        workload: Mapping[str, Any] | None = None,
     ) -> None:
         self.run = run
         self.scenario_json = scenario_json
@@ -107,7 +78,7 @@ class Result:
         unknown."""
         self._json = run.json
         self.data: dict[str, Any] = json.loads(self._json)
-        given = {OWN: own, OWN_WORKLOAD: workload, WARNINGS: [*warnings] or None, REPETITION: repetition_of}
+        given = {**(own or {}), WARNINGS: [*warnings] or None, REPETITION: repetition_of}
         kept = {key: value for key, value in given.items() if value is not None}
         if kept:
             self.data |= kept
@@ -148,6 +119,11 @@ class Result:
     def own_workload(self) -> dict[str, Any] | None:
         """The record of a workload of the user, with the keys of `own_scheduler`; otherwise None."""
         return cast("dict[str, Any] | None", self.data.get(OWN_WORKLOAD))
+
+    @property
+    def own_controllers(self) -> list[dict[str, Any]]:
+        """The records of the user's congestion controllers, with the keys of `own_scheduler`."""
+        return cast("list[dict[str, Any]]", self.data.get(OWN_CONTROLLERS, []))
 
     @property
     def warnings(self) -> list[str]:
@@ -235,8 +211,10 @@ class Result:
         """One row per transmission: times in nanoseconds of sending, arrival and delivery.
 
         Recorded with ``packets=True``. retransmission: true if the segment had been sent before.
-        reinjection: true if, in addition, it is a copy of a segment in flight. `arrived_ns` is null
-        for lost packets and for copies of packets that had arrived.
+        reinjection: true if, in addition, it is a copy of a segment in flight. `arrived_ns` is the
+        first arrival of a segment's data; a packet whose data had all arrived before has
+        `duplicate_ns` instead. Both are null if the packet was lost or refused, or was on its way
+        at the end of the run.
         """
         return self._frame("packets", "packets=True")
 
@@ -280,14 +258,13 @@ class Result:
         segment: the first assigned segment, or the one that is reinjected.
         wait_until_ns: time at which a waiting scheduler is asked again at the latest; null: at the
             next event.
-        unassigned: segments in the data queue. Endless traffic has more than 2⁴⁰.
+        unassigned: segments in the data queue; null for endless traffic.
         window_left: segments that the receiver's window still admits.
         window: segments that it admits from the oldest unacknowledged one on, sent or not.
-        send_buffer_left: segments that the application could still write. Without a limit more than
-            2⁴⁰.
+        send_buffer_left: segments that the application could still write; null without a limit.
         oldest_unacked, oldest_unacked_path: the oldest segment in flight, and the path that carries
             it.
-        reason: the quantities of the scheduler's rule, or the `reason` of `Wait`; null without.
+        reason: the quantities of the scheduler's rule, or the decision's `reason`; null without.
             Paths are written as ``{0}``, with an index into `path_names`.
         """
         return self._frame("decisions", "decisions=True")

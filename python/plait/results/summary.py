@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from plait.results.benefit import against_bound
+from plait.results.benefit import against_bound, limited_by_application
 from plait.results.catalogue import shown
 from plait.results.metrics import CLOSE, direction, least, metric_if_known
 from plait.results.wording import PERCENT, wording
@@ -82,13 +82,22 @@ def count(number_of: int, noun: str) -> str:
     return f"{number_of:,} {noun}{'' if number_of == 1 else 's'}"
 
 
+def metrics_of(results: Iterable[Result]) -> list[str]:
+    """Return the metrics of a table of runs.
+
+    The aggregation benefit is left out if the application limits the goodput of a run.
+    """
+    limited = any(map(limited_by_application, results))
+    return [name for name in METRICS if not (limited and name == "aggregation_benefit")]
+
+
 def metric_rows(results: Sequence[Result]) -> list[Row]:
     """Return a row per metric of the connection, without metrics that no run has.
 
     With several seeds no run is marked as best: their means are to be compared.
     """
     rows, once = [], len({result.seed for result in results}) == 1
-    for name in METRICS:
+    for name in metrics_of(results):
         cells = [number(result, name) for result in results]
         if any(text != NONE for text in cells):
             values = [metric_if_known(result, name) for result in results]
@@ -118,6 +127,20 @@ def bound_rows(columns: Sequence[Sequence[Result]], cell: Callable[[list[float]]
 def path_rows(results: Sequence[Result]) -> list[tuple[str, list[Row]]]:
     """Return the rows of each path, with its name."""
     return _parts([result.paths for result in results], PATH_METRICS)
+
+
+def unused_paths(runs: Sequence[Sequence[Result]]) -> str | None:
+    """Return a line that names the paths on which a scheduler sent nothing; None without one.
+
+    An element of `runs` has the runs of one scheduler.
+    """
+    found: dict[str, list[str]] = {}
+    for results in runs:
+        for place, name in enumerate(results[0].path_names):
+            if not any(result.paths[place]["packets_sent"] for result in results):
+                found.setdefault(name, []).append(results[0].scheduler)
+    parts = [f"on {name} with {', '.join(schedulers)}" for name, schedulers in found.items()]
+    return f"no data packet after the warm-up {'; '.join(parts)}" if parts else None
 
 
 def flow_rows(results: Sequence[Result]) -> list[tuple[str, list[Row]]]:

@@ -12,7 +12,8 @@ import polars as pl
 
 from plait import _core
 from plait._core import ScenarioError
-from plait.results.result import ENDLESS, Result, named, verdicts
+from plait.results.reasons import named, verdicts
+from plait.results.result import Result
 from plait.runs.run import Task, run_tasks
 from plait.scenarios.scenario import Scenario, parsed_scenario
 from plait.scenarios.scheduler import Choice
@@ -83,8 +84,6 @@ class Answer:
         decision = self.result.decisions.row(row, named=True)
         for key in ("path", "oldest_unacked_path"):
             decision[key] = None if decision[key] is None else names[decision[key]]
-        for key in ("unassigned", "send_buffer_left"):
-            decision[key] = None if decision[key] > ENDLESS else decision[key]
         if decision["reason"] is not None:
             decision["reason"] = named(decision["reason"], names)
         paths = []

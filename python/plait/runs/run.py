@@ -7,6 +7,7 @@ import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from plait import _core
@@ -14,10 +15,11 @@ from plait.engines import Ability, Engine, Order, Refused
 from plait.engines.names import EngineName
 from plait.engines.registry import engine_called
 from plait.results.captures import Folder, capture_places
-from plait.results.result import Comparison, Result
+from plait.results.result import OWN, OWN_CONTROLLERS, OWN_WORKLOAD, Comparison, Result
 from plait.runs.watchdog import Watchdog
 from plait.scenarios.class_state import ClassState
-from plait.scenarios.controller import controllers_of
+from plait.scenarios.controller import controllers_of, own_controllers, python_code
+from plait.scenarios.files import named_files
 from plait.scenarios.own_workload import own_workload
 from plait.scenarios.repetition import network_of, perturbed
 from plait.scenarios.scenario import AnyScenario, parsed_scenario
@@ -71,36 +73,29 @@ def run_tasks(
     chosen = engine_called(engine)
     tasks = [replace(task, scheduler=choice_of(task.scheduler)) for task in tasks]
     labels = label_all([task.scheduler for task in tasks])
-    orders, documents, folders, known = [], [], dict[str, set[str]](), Known()
-    own: list[object] = []
-    workloads: list[Mapping[str, Any] | None] = []
-    for task, label in zip(tasks, labels, strict=True):
-        taken = folders.setdefault(str(task.pcap), set())
-        order, document, workload, written = _order(task, label, chosen, taken, known)
-        orders.append(order)
-        documents.append(document)
-        workloads.append(workload)
-        own += written
-    state = ClassState({one if isinstance(one, type) else type(one) for one in own})
-    with Watchdog(own):
-        runs = chosen.run(orders, workers=threads, progress=progress)
+    folders, known = dict[str, set[str]](), Known()
+    prepared = [
+        _prepared(task, label, chosen, folders.setdefault(str(task.pcap), set()), known)
+        for task, label in zip(tasks, labels, strict=True)
+    ]
+    code = [part for one in prepared for part in one.code]
+    state = ClassState({one if isinstance(one, type) else type(one) for one in code})
+    with Watchdog(code):
+        runs = chosen.run([one.order for one in prepared], workers=threads, progress=progress)
     state.check()
     return [
         Result(
             run,
             label,
-            order.job.scenario.json,
-            document,
+            one.order.job.scenario.json,
+            one.own,
             [
-                *_never_up(order.job.scenario),
+                *_never_up(one.order.job.scenario),
                 *([] if run.silence is None else [f"{label} {run.silence}"]),
             ],
             network_of(known[id(task.scenario), None].json) if task.perturb else None,
-            workload,
         )
-        for run, label, order, document, workload, task in zip(
-            runs, labels, orders, documents, workloads, tasks, strict=True
-        )
+        for run, label, one, task in zip(runs, labels, prepared, tasks, strict=True)
     ]
 
 
@@ -111,34 +106,49 @@ def refusal(task: Task, engine: EngineName) -> str | None:
         ScenarioError: the input is bad for any engine.
     """
     chosen = engine_called(engine)
-    return chosen.refusal(_single(task, chosen))
+    return chosen.refusal(_single(task, chosen).order)
 
 
 def key(task: Task, engine: EngineName) -> str:
     """Return a key that changes with everything on which the result of a run depends.
 
+    These are the engine, the scenario with the scheduler, and the contents of all named files.
+
     Raises:
         Refused: the engine cannot make the run.
     """
     chosen = engine_called(engine)
-    return hashlib.sha256(f"{engine} {chosen.key(_single(task, chosen))}".encode()).hexdigest()
+    one = _single(task, chosen)
+    names = sorted(set(named_files(json.loads(one.order.job.scenario.json))))
+    files = {name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in names}
+    told = json.dumps([engine, chosen.key(one.order), one.own.get(OWN), files])
+    return hashlib.sha256(told.encode()).hexdigest()
 
 
-def _single(task: Task, engine: Engine) -> Order:
+@dataclass(frozen=True)
+class _Prepared:
+    """A run that an engine can make.
+
+    own: records of the user's classes, by their keys in results. code: the Python code of the run:
+    the objects of scheduler and workload, the classes of controllers.
+    """
+
+    order: Order
+    own: Mapping[str, Any]
+    code: Sequence[object]
+
+
+def _single(task: Task, engine: Engine) -> _Prepared:
     """Prepare one run without captures."""
     task = replace(task, scheduler=choice_of(task.scheduler), pcap=None)
     (label,) = label_all([task.scheduler])
-    return _order(task, label, engine, set(), {})[0]
+    return _prepared(task, label, engine, set(), {})
 
 
-def _order(
-    task: Task, label: str | None, engine: Engine, taken: set[str], known: Known
-) -> tuple[Order, Mapping[str, Any] | None, Mapping[str, Any] | None, list[object]]:
+def _prepared(task: Task, label: str | None, engine: Engine, taken: set[str], known: Known) -> _Prepared:
     """Prepare the run for an engine.
 
-    Returns the order, the records of a scheduler and of a workload of the user for results, and the
-    run's Python code: their objects and the classes of controllers. `label` is the scheduler's
-    label, `taken` has the folder names of captures.
+    `label` is the scheduler's label, `taken` has the folder names of captures.
     """
     choice, scenario = override(task.scheduler), _scenario(task, known)
     workload = own_workload(scenario.json)
@@ -157,14 +167,15 @@ def _order(
         if why := engine.lacks.get(ability):
             raise Refused(engine.name, scenario.name, what, why)
     writer = None if workload is None else workload.make()
-    controllers = controllers_of(scenario)
+    classes = own_controllers(scenario)
+    controllers = controllers_of(scenario, classes)
     series_ns = None if task.series is None else duration_ns(task.series)
     job = _core.Job(
         scenario,
         scheduler=choice.built_in,
         python_scheduler=choice.python,
         foreign=choice.foreign,
-        python_workload=writer,
+        workload=writer,
         controllers=controllers,
         seed=task.seed,
         packets=task.packets,
@@ -173,9 +184,12 @@ def _order(
         pcap=None if task.pcap is None else capture_places(task.pcap, scenario.json, label, taken),
     )
     order = Order(job=job, series_ns=series_ns, decisions=task.decisions)
-    record = None if workload is None else workload.document()
-    written = [choice.python, writer, *(maker.kind for maker in controllers.values())]
-    return order, choice.document, record, [one for one in written if one is not None]
+    own = {
+        OWN: choice.document,
+        OWN_WORKLOAD: None if workload is None else workload.document(),
+        OWN_CONTROLLERS: [one.document() for one in classes] or None,
+    }
+    return _Prepared(order, own, python_code(choice.python, writer, controllers))
 
 
 def _scenario(task: Task, known: Known) -> _core.Scenario:

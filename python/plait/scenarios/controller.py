@@ -1,8 +1,8 @@
-"""Users' congestion controllers: those that a scenario names, ``FILE.py:CLASS:parameter=value``."""
+"""Users' congestion controllers: those that a scenario names, ``FILE:CLASS:parameter=value``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from plait import _core
@@ -31,10 +31,13 @@ def own_controllers(scenario: _core.Scenario) -> tuple[Own, ...]:
     return tuple(read_own(name, role=CONTROLLER) for name in scenario.own_controllers)
 
 
-def controllers_of(scenario: _core.Scenario, classes: Sequence[Own] | None = None) -> dict[str, Maker]:
+def controllers_of(
+    scenario: _core.Scenario, classes: Sequence[Own] | None = None
+) -> dict[str, Maker | _core.ForeignController]:
     """Return the makers of a run's controllers, by their names in the scenario.
 
-    Each call also creates fresh modules, so that runs are independent.
+    A library's class is a maker by itself. Each call also creates fresh modules, so that runs are
+    independent.
 
     Args:
         scenario: the scenario of the run.
@@ -43,10 +46,24 @@ def controllers_of(scenario: _core.Scenario, classes: Sequence[Own] | None = Non
     Raises:
         ScenarioError: a controller cannot be created; the message names the problem and its place.
     """
-    makers = {}
+    makers = dict[str, Maker | _core.ForeignController]()
     classes = own_controllers(scenario) if classes is None else classes
     for name, own in zip(scenario.own_controllers, classes, strict=True):
+        if own.is_library:
+            makers[name] = own.make()
+            continue
         maker = Maker(*own.maker())
         maker()  # checks the parameters
         makers[name] = maker
     return makers
+
+
+def python_code(
+    scheduler: _core.Scheduler | None,
+    workload: object,
+    controllers: Mapping[str, Maker | _core.ForeignController],
+) -> list[object]:
+    """Return a run's Python code: scheduler, workload, and the classes of controllers."""
+    kinds = [maker.kind for maker in controllers.values() if isinstance(maker, Maker)]
+    written = [scheduler, workload if isinstance(workload, _core.Workload) else None, *kinds]
+    return [one for one in written if one is not None]

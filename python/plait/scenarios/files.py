@@ -11,7 +11,7 @@ FILE_KEYS = ("trace", "rate_steps", "delay_steps", "loss_steps", "queue_steps", 
 """Keys of paths, links and the workload whose value, if it is a text, is a file's name."""
 
 CLASS_KEYS = ("kind", "congestion_control")
-"""Keys of the workload, the transport and flows whose value may be a class: ``FILE.py:CLASS``."""
+"""Keys of the workload, the transport and flows whose value may be a class: ``FILE:CLASS``."""
 
 
 def file_named(key: str, value: Any) -> str | None:

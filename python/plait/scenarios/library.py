@@ -1,21 +1,24 @@
-"""Schedulers from shared libraries: loads a library from its content, and finds its classes."""
+"""Classes from shared libraries: loads a library from its content, and finds its classes."""
 
 from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from plait import _core
+from plait.scenarios.roles import CONTROLLER, SCHEDULER, WORKLOAD, Role
 from plait.support.words import expected
 
+Made = _core.Foreign | _core.ForeignController | _core.ForeignWorkload
+"""A class of a library, with its parameters."""
 _loaded: dict[str, _core.Library] = {}
 """Loaded libraries by the hash of their file. A library stays loaded until the process ends."""
 
 
-def load(content: bytes, digest: str, file: str, origin: str) -> _core.Library:
-    """Load the library whose file has this content and SHA-256.
+def load(content: bytes, digest: str, file: str, origin: str, role: Role) -> _core.Library:
+    """Load the library whose file has this content and SHA-256, for a class of this role.
 
     The library is loaded from a copy, so that the running code is the hashed code. A rebuild of the
     file in the meantime does no harm: the new file is another library, also in the same process.
@@ -31,32 +34,39 @@ def load(content: bytes, digest: str, file: str, origin: str) -> _core.Library:
         try:
             library = _core.Library(copy)
         except _core.ScenarioError as error:
-            library = _in_place(digest, file) or _refuse(str(error).replace(str(copy), file), file, origin)
+            library = _in_place(digest, file) or _refuse(
+                str(error).replace(str(copy), file), file, origin, role
+            )
     _loaded[digest] = library
     return library
 
 
 def make(
-    library: _core.Library, file: str, name: str, given: Iterable[tuple[str, str]], origin: str
-) -> _core.Foreign:
-    """Return a scheduler of a library, with parameters as text.
+    library: _core.Library, file: str, name: str, given: Iterable[tuple[str, str]], origin: str, role: Role
+) -> Made:
+    """Return a class of a library, with parameters as text.
 
     Raises:
         ScenarioError: the library has no such class, or the class refuses the parameters.
     """
-    names = [one for one, _ in library.classes]
+    makers: dict[str, Callable[[str, str], Made]] = {
+        SCHEDULER.name: library.scheduler,
+        CONTROLLER.name: library.controller,
+        WORKLOAD.name: library.workload,
+    }
+    names = [one for one, _ in library.classes[role.name]]
+    if not names:
+        message = f"{origin}: {file} has no {role.name}; expected a shared library with {_function(role)}"
+        raise _core.ScenarioError(message)
     if name not in names:
-        choices = expected(name, names) or "; the library has none"
-        message = f"{origin}: class {name!r}: unknown in {file}{choices}"
+        message = f"{origin}: class {name!r}: unknown in {file}{expected(name, names)}"
         if not name:
-            message = (
-                f"{origin}: expected {file}:CLASS with one of: {', '.join(names) or 'none defined there'}"
-            )
+            message = f"{origin}: expected {file}:CLASS with one of: {', '.join(names)}"
         raise _core.ScenarioError(message)
     try:
-        return library.scheduler(name, ":".join(f"{key}={text}" for key, text in given))
+        return makers[role.name](name, ":".join(f"{key}={text}" for key, text in given))
     except _core.ScenarioError as error:
-        message = f"{origin}: {str(error).removeprefix(f'scheduler {name}: ')}"
+        message = f"{origin}: {str(error).removeprefix(f'{role.name} {name}: ')}"
         raise _core.ScenarioError(message) from error
 
 
@@ -70,9 +80,12 @@ def _in_place(digest: str, file: str) -> _core.Library | None:
         return None
 
 
-def _refuse(reason: str, file: str, origin: str) -> _core.Library:
+def _refuse(reason: str, file: str, origin: str, role: Role) -> _core.Library:
     said = reason.removeprefix(f"{file}: ")
-    message = (
-        f"{origin}: {file} cannot be loaded: {said}; expected a shared library with plait_scheduler_class_at"
-    )
+    message = f"{origin}: {file} cannot be loaded: {said}; expected a shared library with {_function(role)}"
     raise _core.ScenarioError(message)
+
+
+def _function(role: Role) -> str:
+    """Return the name of the function that returns a library's classes of this role."""
+    return f"plait_{role.name}_class_at"

@@ -1,7 +1,6 @@
 """Classes of the user in text form: ``FILE:CLASS:parameter=value:…``.
 
-FILE is a Python file. For schedulers it may be a shared library with the C interface of the crate
-plait-sched-ffi.
+FILE is a Python file, or a shared library with the C interface of the crate plait-sched-ffi.
 """
 
 from __future__ import annotations
@@ -16,10 +15,11 @@ from typing import Any
 
 from plait import _core
 from plait.scenarios import library, python_class
+from plait.scenarios.parameters import written
 from plait.scenarios.roles import SCHEDULER, Role
 
 PYTHON, LIBRARIES = (".py",), (".so", ".dylib")
-"""File name suffixes of schedulers."""
+"""File name suffixes."""
 _NEXT = re.compile(r",\s*([A-Za-z_][\w-]*=.*)")
 
 
@@ -54,14 +54,14 @@ class Own:
 
     @property
     def is_library(self) -> bool:
-        """Whether the scheduler is from a shared library."""
+        """Whether the class is from a shared library."""
         return self.file.endswith(LIBRARIES)
 
     @property
     def source(self) -> str | None:
         """Source text; for a library the text that it reports as its source, None without one."""
         if self.is_library:
-            return library.load(self.content, self.sha256, self.file, self.origin).source
+            return self._library().source
         return self.content.decode("utf-8")
 
     def make(self) -> Any:
@@ -73,12 +73,14 @@ class Own:
             ScenarioError: it cannot be created; the message names the problem and its place.
         """
         if self.is_library:
-            loaded = library.load(self.content, self.sha256, self.file, self.origin)
-            return library.make(loaded, self.file, self.name, self.given, self.origin)
+            return library.make(self._library(), self.file, self.name, self.given, self.origin, self.role)
         return self.maker()[1]()
 
+    def _library(self) -> _core.Library:
+        return library.load(self.content, self.sha256, self.file, self.origin, self.role)
+
     def maker(self) -> tuple[type, Callable[[], Any]]:
-        """Load the class from a fresh module; return it, and a function that creates instances.
+        """Load the Python class from a fresh module; return it, and a function that creates instances.
 
         Raises:
             ScenarioError: see `make`.
@@ -92,7 +94,7 @@ class Own:
         return replace(self, given=tuple((name, change(text)) for name, text in self.given))
 
     def document(self) -> dict[str, Any]:
-        """Return the scheduler's description in results."""
+        """Return the class's description in results."""
         return {
             "file": self.file,
             "class": self.name,
@@ -103,18 +105,18 @@ class Own:
 
 
 def is_own(text: str) -> bool:
-    """Return whether a text, or the name in a table, denotes a user-defined scheduler."""
+    """Return whether a text names a class of the user: ``FILE.py:CLASS``, ``LIBRARY.so:CLASS``."""
     return text.partition(":")[0].endswith(PYTHON + LIBRARIES)
 
 
 def is_class(value: object) -> bool:
-    """Return whether the value of a scenario's key names a class: ``FILE.py:CLASS``."""
-    return isinstance(value, str) and value.partition(":")[0].endswith(PYTHON)
+    """Return whether the value of a scenario's key names a class of the user."""
+    return isinstance(value, str) and is_own(value)
 
 
 def may_name_class(text: str) -> bool:
     """Return whether a scenario, as JSON, may name a class; it is quick, and rarely too cautious."""
-    return PYTHON[0] in text
+    return any(f"{ending}{after}" in text for ending in PYTHON + LIBRARIES for after in ':"')
 
 
 def read_own(
@@ -178,13 +180,6 @@ def parameter_texts(
             raise _core.ScenarioError(message)
         found.append((key, value))
     return found
-
-
-def written(value: Any) -> str:
-    """Format a parameter's value as on the command line."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return value if isinstance(value, str) else f"{value}"
 
 
 def with_parameters(name: str, given: Sequence[tuple[str, str]]) -> str:

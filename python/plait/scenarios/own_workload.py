@@ -1,13 +1,14 @@
-"""Workloads of the user: a scenario names a class, ``FILE.py:CLASS``, as the kind of its workload."""
+"""Workloads of the user: a scenario names a class, ``FILE:CLASS``, as the kind of its workload."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from plait.scenarios.own import Own, is_class, may_name_class, read_own
 from plait.scenarios.roles import WORKLOAD
+from plait.scenarios.scenario import Scenario, load
 
 
 def own_workload(document: str, folder: Path = Path()) -> Own | None:
@@ -27,12 +28,20 @@ def own_workload(document: str, folder: Path = Path()) -> Own | None:
     return read_own(kind, folder, more, WORKLOAD) if is_class(kind) else None
 
 
-def workload_table(text: str, folder: Path = Path()) -> dict[str, Any]:
-    """Return the ``[workload]`` table of the class ``FILE.py:CLASS:parameter=value``.
+def load_with(workload: str | None, file: Path, only: Sequence[str] = ()) -> Scenario:
+    """Read a scenario file, with another workload if one is given: ``FILE:CLASS:parameter=value``.
+
+    Args:
+        workload: the class; None keeps the workload of the file.
+        file: name of the scenario file.
+        only: names of the paths to keep; empty keeps all.
 
     Raises:
-        ScenarioError: the text has another form, or the file cannot be read.
+        ScenarioError: the text has another form, or a file cannot be read or is not valid.
     """
-    own = read_own(text, folder, role=WORKLOAD)
+    if workload is None:
+        return load(file, only=only)
+    own = read_own(workload, role=WORKLOAD)
     own.make()
-    return {"kind": f"{Path(own.file).absolute()}:{own.name}", **dict(own.given)}
+    table = {"kind": f"{Path(own.file).absolute()}:{own.name}", **dict(own.given)}
+    return load(file, {"workload": table}, only)

@@ -1,4 +1,4 @@
-"""Parameters of a class of the user: parsed from text, typed by its class's annotations.
+"""Parameters of a class of the user: as text or as values, typed by its class's annotations.
 
 The parameters of a class are its annotated attributes, and the arguments of its own ``__init__``:
 
@@ -12,11 +12,13 @@ from __future__ import annotations
 import inspect
 import math
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
+from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
+from plait import _core
 from plait.scenarios.roles import role_of
 from plait.support.words import expected
 
@@ -92,11 +94,7 @@ def instance(kind: type, given: Iterable[tuple[str, str]]) -> Any:
     known = parameters(kind)
     values: dict[str, Any] = {}
     for name, text in given:
-        if name not in known:
-            choices = expected(name, list(known)) or "; it takes none"
-            message = f"parameter {name!r}: unknown{choices}"
-            raise WrongParameterError(message)
-        values[name] = _read(known[name], text)
+        values[name] = _read(_called(name, known), text)
     for name, one in known.items():
         if name not in values and one.default is UNKNOWN:
             message = (
@@ -111,6 +109,47 @@ def instance(kind: type, given: Iterable[tuple[str, str]]) -> Any:
     if isinstance(made, kind):  # as in a call of the class
         maker.__init__(made, **arguments)
     return made
+
+
+def take(made: Any, arguments: Sequence[object], keywords: Mapping[str, object] | None) -> None:
+    """Set the parameters of a new instance whose class has no ``__init__`` of its own.
+
+    The constructors of `Scheduler`, `Workload` and `CongestionController` call it.
+
+    Raises:
+        TypeError: a parameter is unknown or invalid, or has no name.
+    """
+    kind = type(made)
+    if kind.__new__ is not role_of(kind).base.__new__:
+        return  # its own __new__ has taken them
+    known = {one.name: one for one in _attributes(kind)}
+    try:
+        if arguments:
+            names = ", ".join(f"{name}=…" for name in known) or "none, it takes no parameters"
+            message = f"expected parameters by name: {names}; got {arguments[0]!r}"
+            raise WrongParameterError(message)
+        for name, value in (keywords or {}).items():
+            setattr(made, name, _admitted(_called(name, known), value))
+    except WrongParameterError as error:
+        message = f"{kind.__name__}: {error}"
+        raise TypeError(message) from None
+
+
+def given(made: Any) -> list[tuple[str, str]]:
+    """Return the parameters that an instance's constructor was given, as text, for labels."""
+    arguments, keywords = _core.given(made)
+    names = [one.name for one in _arguments(type(made))]
+    return [
+        (name, written(value)) for name, value in [*zip(names, arguments, strict=False), *keywords.items()]
+    ]
+
+
+def written(value: Any) -> str:
+    """Format a parameter's value as on the command line."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    shown = f"{value}"
+    return type(value).__name__ if " object at 0x" in shown else shown
 
 
 def plain_value(text: str) -> Any:
@@ -136,6 +175,36 @@ def _hints(of: Any) -> dict[str, Any]:
     except Exception as error:
         message = f"its annotations cannot be read: {type(error).__name__}: {error}"
         raise WrongParameterError(message) from error
+
+
+def _called(name: str, known: Mapping[str, Parameter]) -> Parameter:
+    """Return the parameter of this name; WrongParameterError lists the choices."""
+    if name not in known:
+        message = f"parameter {name!r}: unknown{expected(name, list(known))}"
+        raise WrongParameterError(message)
+    return known[name]
+
+
+def _admitted(one: Parameter, value: Any) -> Any:
+    """Return the value as its annotation has it. Other annotations than `KINDS` admit any value."""
+    kind = type(one.default) if one.kind in (UNKNOWN, Any, object) else one.kind
+    try:
+        choices = _choices(one.name, kind)
+    except WrongParameterError:
+        return value
+    for choice in choices:
+        if isinstance(choice, _Word):
+            if type(value) is type(choice.value) and value == choice.value:
+                return value
+        elif choice not in _NUMBERS:
+            if isinstance(value, choice):
+                return value
+        elif isinstance(value, _NUMBERS[choice]) and not isinstance(value, bool):
+            number = choice(value)
+            if not math.isnan(number):
+                return number
+    message = f"parameter {one.name!r}: is {value!r}; expected {_said(kind)}"
+    raise WrongParameterError(message)
 
 
 def _read(one: Parameter, text: str) -> Any:
@@ -210,4 +279,6 @@ def _none(text: str) -> None:
         raise ValueError(text)
 
 
+_NUMBERS: Mapping[Any, type] = {int: Integral, float: Real}
+"""The values that a type admits; those of numpy are among them."""
 _READERS: Mapping[Any, Any] = {bool: _truth, float: _number, int: int, str: str, NoneType: _none}

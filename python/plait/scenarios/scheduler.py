@@ -22,7 +22,7 @@ from plait.scenarios.own import (
     read_own,
     with_parameters,
 )
-from plait.scenarios.parameters import plain_value
+from plait.scenarios.parameters import given, plain_value
 from plait.scenarios.python_class import checked, make, source_of
 
 Choice = str | Mapping[str, Any] | Own | type[_core.Scheduler] | _core.Scheduler
@@ -98,7 +98,10 @@ def label(choice: Choice) -> str:
         if is_own(name):
             return label(choice_of(choice))
         return with_parameters(name, [(key, _plain(one)) for key, one in choice.items() if key != "name"])
-    return (choice if isinstance(choice, type) else type(choice)).__name__
+    if isinstance(choice, _core.Scheduler):
+        return with_parameters(type(choice).__name__, given(choice))
+    other: object = choice  # a class; or no scheduler, which `override` refuses
+    return (other if isinstance(other, type) else type(other)).__name__
 
 
 def scheduler_name(choice: Any) -> str:
@@ -215,9 +218,10 @@ def override(choice: Choice | None) -> Override:
         if not issubclass(kind, _core.Scheduler):
             message = f"scheduler: expected a name, a table or a subclass of plait.Scheduler, got {choice!r}"
             raise _core.ScenarioError(message)
-        name, document = kind.__name__, _document(kind)
+        name = label(choice)
         origin = f"scheduler {name}"
         made = make(choice, (), origin) if isinstance(choice, type) else checked(choice, origin)
+        document = _document(kind, dict(given(made)))
     if isinstance(made, _core.Foreign):
         return Override(foreign=made, label=name, document=document)
     return Override(python=made, label=name, document=document)
@@ -262,11 +266,11 @@ def distinct(names: Sequence[str | None], place: str) -> None:
             raise _core.ScenarioError(message)
 
 
-def _document(kind: type) -> dict[str, Any]:
-    """Return the description of a class for results; its parameters are unknown."""
+def _document(kind: type, parameters: Mapping[str, str]) -> dict[str, Any]:
+    """Return the description of a class for results, as `Own.document`."""
     file, text = source_of(kind) or (None, None)
     digest = None if text is None else hashlib.sha256(text.encode()).hexdigest()
-    return {"file": file, "class": kind.__name__, "parameters": {}, "sha256": digest, "source": text}
+    return {"file": file, "class": kind.__name__, "parameters": parameters, "sha256": digest, "source": text}
 
 
 def _plain(value: Any) -> str:

@@ -122,10 +122,11 @@ WORKLOADS: dict[str, Callable[..., BuiltIn]] = {cls.kind: cls for cls in get_arg
 
 @dataclass(frozen=True, init=False)
 class OwnWorkload:
-    """A class in Python writes the messages: a subclass of `Workload`.
+    """A class of the user writes the messages: a subclass of `Workload`, or one in C.
 
     Args:
-        kind: the class, ``FILE.py:CLASS``, relative to the folder of the scenario.
+        kind: the class, ``FILE.py:CLASS`` or ``LIBRARY.so:CLASS``, relative to the folder of the
+            scenario.
         parameters: the parameters of the class: text, numbers without a unit, true or false.
     """
 

@@ -33,7 +33,8 @@ nothing varies.
 
 | file | content |
 |---|---|
-| `plan.py`, `columns.py` | the runs, checked before the first one; the columns |
+| `plan.py`, `planned_scheduler.py`, `columns.py` | the runs, checked before the first one; the columns |
+| `distinct.py` | which runs are equal: they are made once and count once, and each has its row |
 | `own_metric.py` | metrics of the plan's own: Python functions of a result |
 | `chunk.py`, `cluster.py` | runs on threads (`plait-py/src/pool.rs`) or on an executor; lost chunks are repeated |
 | `journal.py`, `dataset_writer.py`, `dataset.py` | rows on disk; parts, hashes, lock; reading |

@@ -12,7 +12,7 @@ from plait import _core
 from plait._core import RunError, ScenarioError
 from plait.results.result import Result
 from plait.runs.watchdog import Watchdog
-from plait.scenarios.controller import controllers_of
+from plait.scenarios.controller import controllers_of, python_code
 from plait.scenarios.own import Own
 from plait.scenarios.python_class import place
 from plait.statistics import axes
@@ -20,7 +20,8 @@ from plait.support.machine import plait_version
 from plait.support.parallel import Watch, in_parallel
 from plait.sweep.journal import Row
 from plait.sweep.own_metric import OwnMetric, series_ns
-from plait.sweep.plan import Plan, PlannedRun, PlannedScheduler
+from plait.sweep.plan import Plan, PlannedRun
+from plait.sweep.planned_scheduler import PlannedScheduler
 
 POLL_SECONDS = 0.1
 """Seconds between two checks for Ctrl-C."""
@@ -43,6 +44,12 @@ class SweepRun:
     base: str
     workload: Own | None = None
     controllers: tuple[Own, ...] = ()
+
+    @property
+    def calls_python(self) -> bool:
+        """Whether the workload or a controller is written in Python."""
+        own = self.controllers if self.workload is None else (self.workload, *self.controllers)
+        return not all(one.is_library for one in own)
 
 
 def orders(plan: Plan, runs: Iterable[PlannedRun]) -> Iterator[SweepRun]:
@@ -90,10 +97,14 @@ def make(
             except ScenarioError as error:  # at a point that the plan did not validate
                 yield order.index, Row(str(error), None)
                 continue
-            if isinstance(own, _core.Scheduler) or order.workload is not None or order.controllers:
+            if isinstance(own, _core.Scheduler) or order.calls_python:
                 yield order.index, _alone(order, own, places)
                 continue
-            _submit(pool, order, own)
+            try:
+                _submit(pool, order, own)
+            except ScenarioError as error:  # a class refuses its parameters
+                yield order.index, Row(str(error), None)
+                continue
             under_way += 1
             while under_way >= AHEAD * pool.size:
                 yield _take(pool)
@@ -112,6 +123,8 @@ def _submit(pool: _core.Pool, order: SweepRun, foreign: _core.Foreign | None) ->
         base=order.base,
         scheduler=order.scheduler.built_in,
         foreign=foreign,
+        controllers=[one.make() for one in order.controllers],
+        workload=None if order.workload is None else order.workload.make(),
         seed=order.seed,
     )
 
@@ -154,15 +167,14 @@ def _alone(
             scheduler=order.scheduler.built_in,
             python_scheduler=python,
             foreign=own if isinstance(own, _core.Foreign) else None,
-            python_workload=writer,
+            workload=writer,
             controllers=controllers,
             seed=order.seed,
             packets=any(one.packets for one in metrics),
             series_ns=series_ns(metrics),
             decisions_from_ns=0 if any(one.decisions for one in metrics) else None,
         )
-        written = [python, writer, *(maker.kind for maker in controllers.values())]
-        with Watchdog(one for one in written if one is not None):
+        with Watchdog(python_code(python, writer, controllers)):
             (made,) = _core.run([job], threads=1, progress=watch)
         values = json.loads(_core.pick(made.json, places))
         result = Result(made, order.scheduler.label, job.scenario.json)

@@ -4,6 +4,9 @@ Interruptions are harmless: every part is written completely or not at all, afte
 folder is always consistent. The order is: rows in the journal; the part's hash; the part; the
 journal without its rows. After a kill in between, a resumed sweep at most finds rows twice, and
 writes the same part again.
+
+Equal runs (`Plan.first`) are made once. The journal has only the first one; a part repeats its row
+for the others.
 """
 
 from __future__ import annotations
@@ -12,7 +15,9 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -20,12 +25,15 @@ from typing import Any
 import polars as pl
 
 from plait.support.files import OutputError, make_folder, parquet, whole_file, write_text
+from plait.sweep.columns import ERROR
 from plait.sweep.journal import Journal, Row
 from plait.sweep.plan import Plan
 
 PLAN, PARTS, JOURNAL = "_plan.json", "_parts.sha256", "_journal"
 ROWS = 1_000
 """Rows of a part."""
+PARTS_READ = 4
+"""Parts in memory whose rows other parts repeat."""
 
 
 class DatasetWriter:
@@ -51,11 +59,11 @@ class DatasetWriter:
                 if self._file(index) not in self._hashes
             }
             self._journal.replace(self._waiting)  # an incomplete line would damage the next one
-            self._counts: dict[str, int] = {}
-            for index in self._waiting:
-                self._counts[self._file(index)] = self._counts.get(self._file(index), 0) + 1
-            for name in [name for name, count in self._counts.items() if count == self._length(name)]:
-                self._write_part(name)
+            self._own = lru_cache(self._count_own)
+            self._read = lru_cache(PARTS_READ)(self._rows_of)
+            self._counts = Counter(map(self._file, self._waiting))
+            self._complete = {name for name, count in self._counts.items() if count == self._own(name)}
+            self._write_parts()
         except BaseException:
             os.close(self._lock)
             raise
@@ -71,16 +79,19 @@ class DatasetWriter:
 
     @property
     def done(self) -> int:
-        """The number of rows."""
-        return sum(self._length(name) for name in self._hashes) + len(self._waiting)
+        """The number of different runs that are made."""
+        return sum(self._own(name) for name in self._hashes) + len(self._waiting)
 
     def missing(self) -> Iterator[int]:
-        """Yield the numbers of the runs without a row, ascending."""
+        """Yield the numbers of the different runs that are not made, ascending."""
         waiting, hashes = frozenset(self._waiting), frozenset(self._hashes)
         for start in range(0, len(self._plan), self._rows):
             if self._file(start) not in hashes:
-                stop = min(start + self._rows, len(self._plan))
-                yield from (index for index in range(start, stop) if index not in waiting)
+                yield from (
+                    index
+                    for index in self._numbers(self._file(start))
+                    if index not in waiting and self._plan.first(index) == index
+                )
 
     def add(self, index: int, row: Row) -> None:
         """Store a row; it survives a kill once this returns.
@@ -91,12 +102,16 @@ class DatasetWriter:
         name = self._file(index)
         self._journal.append(index, row)
         self._waiting[index] = row
-        self._counts[name] = self._counts.get(name, 0) + 1
-        if self._counts[name] == self._length(name):
-            self._write_part(name)
+        self._counts[name] += 1
+        if self._counts[name] == self._own(name):
+            self._complete.add(name)
+            self._write_parts()
 
     def finish(self) -> None:
-        """Write the hashes in the order of the parts: one file content for any course."""
+        """Write the last parts, and the hashes in the order of the parts: the same for any course."""
+        names = map(self._file, range(0, len(self._plan), self._rows))
+        self._complete = {name for name in names if name not in self._hashes}
+        self._write_parts()
         write_text(self.folder / PARTS, _listed(self._hashes))
 
     def _agree(self) -> None:
@@ -140,15 +155,26 @@ class DatasetWriter:
     def _file(self, index: int) -> str:
         return f"part-{index // self._rows:08}.parquet"
 
-    def _length(self, name: str) -> int:
-        """Return the number of rows of a part."""
+    def _numbers(self, name: str) -> range:
+        """Return the numbers of the rows of a part."""
         start = int(name[5:13]) * self._rows
-        return min(self._rows, len(self._plan) - start)
+        return range(start, min(start + self._rows, len(self._plan)))
+
+    def _count_own(self, name: str) -> int:
+        """Return the number of rows of a part that repeat no earlier one."""
+        return sum(self._plan.first(index) == index for index in self._numbers(name))
+
+    def _write_parts(self) -> None:
+        """Write the parts whose own rows are complete, and whose other rows have their runs."""
+        for name in sorted(self._complete):
+            runs = map(self._plan.first, self._numbers(name))
+            if all(run in self._waiting or self._file(run) in self._hashes for run in runs):
+                self._write_part(name)
+                self._complete.discard(name)
 
     def _write_part(self, name: str) -> None:
-        start = int(name[5:13]) * self._rows
-        numbers = range(start, start + self._length(name))
-        frame = self._frame({index: self._waiting[index] for index in numbers})
+        numbers = self._numbers(name)
+        frame = self._frame(numbers)
         file = self.folder / name
         content = parquet(frame)
         digest = hashlib.sha256(content).hexdigest()
@@ -157,21 +183,32 @@ class DatasetWriter:
             _append(self.folder / PARTS, _listed({name: digest}))
         self._hashes[name] = digest
         for index in numbers:
-            del self._waiting[index]
-        del self._counts[name]
+            self._waiting.pop(index, None)
+        self._counts.pop(name, None)
         self._journal.replace(self._waiting)
 
-    def _frame(self, rows: Mapping[int, Row]) -> pl.DataFrame:
+    def _frame(self, numbers: range) -> pl.DataFrame:
         columns = self._plan.columns
         table: list[list[Any]] = []
-        none = [None] * len(columns.metrics)
-        for index, (error, values) in rows.items():
+        for index in numbers:
             run = self._plan.run(index)
             at = self._plan.values(run.point)
             place = [index, run.point, run.seed, run.scheduler.label]
-            metrics = none if values is None else json.loads(values)
-            table.append([*place, *(at[name] for name in columns.variables), error, *metrics])
+            told = self._told(self._plan.first(index))
+            table.append([*place, *(at[name] for name in columns.variables), *told])
         return pl.DataFrame(table, schema=columns.schema, orient="row", strict=False)
+
+    def _told(self, run: int) -> Sequence[Any]:
+        """Return the error and the metrics of a run."""
+        if run not in self._waiting:
+            name = self._file(run)
+            return self._read(name)[run - self._numbers(name).start]
+        error, values = self._waiting[run]
+        return [error, *([None] * len(self._plan.columns.metrics) if values is None else json.loads(values))]
+
+    def _rows_of(self, name: str) -> list[tuple[Any, ...]]:
+        """Return errors and metrics of a part on disk."""
+        return pl.read_parquet(self.folder / name, columns=[ERROR, *self._plan.columns.metrics]).rows()
 
 
 def _lock(folder: Path) -> int:

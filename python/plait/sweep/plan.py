@@ -15,7 +15,7 @@
 
 Values of schedulers' parameters may be templates as well: ``"mine.py:Mine:share={share}"`` varies
 with the axis `share`. Runs are numbered from 0: points in the outer loop, then seeds, then
-schedulers. Plan and number determine a run.
+schedulers. Plan and number determine a run. Equal runs are made once (`plait.sweep.distinct`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import json
 import math
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
@@ -37,62 +37,24 @@ from plait import _core
 from plait._core import ScenarioError
 from plait.scenarios.changes import change
 from plait.scenarios.controller import own_controllers
-from plait.scenarios.files import CLASS_KEYS, FILE_KEYS, file_named, named_files
+from plait.scenarios.files import CLASS_KEYS, FILE_KEYS, named_files
 from plait.scenarios.own import Own, may_name_class
 from plait.scenarios.own_workload import own_workload
-from plait.scenarios.parameters import plain_value
 from plait.scenarios.repetition import BOUNDS, perturbed
-from plait.scenarios.scheduler import ALL, built_in, distinct, label_all, parse_list
-from plait.scenarios.template import fill, fill_value, used
+from plait.scenarios.template import fill_value, used
 from plait.statistics import axes
 from plait.support.kinds import otherwise
 from plait.support.machine import plait_version
 from plait.sweep.columns import Columns
+from plait.sweep.distinct import Distinct
 from plait.sweep.own_metric import read_metrics
+from plait.sweep.planned_scheduler import PlannedScheduler, planned
 
 KEYS = ("name", "scenario", "schedulers", "seeds", "perturb", "set", "axis", "metric")
 MOST_RUNS = 2**32
 """Maximum number of runs of one plan."""
 MOST_CHECKED = 10_000
 """Maximum number of points whose scenario is validated before the first run."""
-
-
-@dataclass(frozen=True)
-class PlannedScheduler:
-    """A scheduler of the plan: its label, and a built-in one's name or table, or a custom one.
-
-    Values of its parameters may be templates; see `at`.
-    """
-
-    label: str
-    choice: str | Mapping[str, Any] | Own
-
-    @property
-    def built_in(self) -> str | None:
-        """The choice as JSON; None for a custom scheduler."""
-        return None if isinstance(self.choice, Own) else built_in(self.choice)
-
-    @property
-    def own(self) -> Own | None:
-        """The choice, if it is a custom scheduler."""
-        return self.choice if isinstance(self.choice, Own) else None
-
-    @cached_property
-    def templates(self) -> Mapping[str, str]:
-        """The parameters whose values are templates."""
-        if isinstance(self.choice, str):
-            return {}
-        given = self.choice.given if isinstance(self.choice, Own) else self.choice.items()
-        return {key: value for key, value in given if isinstance(value, str) and "{" in value}
-
-    def at(self, values: axes.Step) -> PlannedScheduler:
-        """Return the scheduler with its templates filled."""
-        if not self.templates or isinstance(self.choice, str):
-            return self
-        if isinstance(self.choice, Own):
-            return replace(self, choice=self.choice.changed(lambda text: str(fill(text, values))))
-        filled = {key: plain_value(fill(text, values)) for key, text in self.templates.items()}
-        return replace(self, choice={**self.choice, **filled})
 
 
 @dataclass(frozen=True)
@@ -133,7 +95,7 @@ class Plan:
         self.table, self.base = _scenario(table["scenario"], folder, origin)
         self.seeds = _seeds(table.get("seeds", 1), origin)
         self.perturb = _flag(table, "perturb", len(self.seeds) > 1, origin)
-        self.schedulers = _schedulers(table["schedulers"], folder, origin)
+        self.schedulers = planned(table["schedulers"], folder, origin)
         self.metrics = read_metrics(table.get("metric", []), folder, origin)
         self.set = _mapping(table.get("set", {}), f"{origin}: set")
         for key in ("seed", "scheduler"):
@@ -173,6 +135,23 @@ class Plan:
         point, seed = divmod(rest, len(self.seeds))
         return PlannedRun(index, point, self.seeds[seed], self.schedulers[scheduler])
 
+    @cached_property
+    def distinct(self) -> Distinct:
+        """The equal runs of the plan."""
+        return Distinct(self.steps, self.set, {one.label: one.label for one in self.schedulers})
+
+    @property
+    def runs(self) -> int:
+        """The number of different runs; `len` counts the rows."""
+        return len(self.seeds) * sum(self.distinct.count(one.label) for one in self.schedulers)
+
+    def first(self, index: int) -> int:
+        """Return the number of the first run that equals the run with this number."""
+        rest, scheduler = divmod(index, len(self.schedulers))
+        point, seed = divmod(rest, len(self.seeds))
+        same = self.distinct.run(self.schedulers[scheduler].label, point)
+        return (same * len(self.seeds) + seed) * len(self.schedulers) + scheduler
+
     def values(self, point: int) -> axes.Step:
         """Return the variables at a point."""
         values: axes.Step = {}
@@ -210,7 +189,9 @@ class Plan:
             name: _kind([step[name] for steps in self.steps for step in steps if name in step])
             for name in self.variables
         }
-        queues = list(dict.fromkeys(queue for point in self._disciplines() for queue in self._queues(point)))
+        disciplines = [key for key, value in self.set.items() if "discipline" in f"{key} {value}"]
+        queues = [queue for point in self._distinct(disciplines) for queue in self._queues(point)]
+        queues = list(dict.fromkeys(queues))
         own = [one.name for one in self.metrics]
         return Columns(kinds, paths=paths, flows=flows, queues=queues, own=own, place=self.origin)
 
@@ -230,7 +211,7 @@ class Plan:
             "metric": [one.document() for one in self.metrics],
             "seeds": len(self.seeds) if isinstance(self.seeds, range) else list(self.seeds),
             "perturbed": BOUNDS if self.perturb else None,
-            "traces": {name: _sha256((self.base / name).read_bytes()) for name in sorted(self._traces())},
+            "traces": {name: _sha256((self.base / name).read_bytes()) for name in sorted(self._files())},
             # Designs come from libraries, whose versions may differ in them.
             "points": _sha256(json.dumps(self.steps)),
         }
@@ -249,13 +230,9 @@ class Plan:
                 if "discipline" in one.get(direction, {}):
                     yield one["name"], direction
 
-    def _disciplines(self) -> Iterable[int]:
-        """Return a point for each way in which the plan sets queueing disciplines.
-
-        The columns of these points are those of all points.
-        """
-        setting = {key: value for key, value in self.set.items() if "discipline" in f"{key} {value}"}
-        names = used(setting, self.values(0))
+    def _distinct(self, keys: Iterable[str]) -> Iterable[int]:
+        """Return a point for each different setting of these keys of `set`."""
+        names = used({key: self.set[key] for key in keys}, self.values(0))
         points: dict[tuple[Any, ...], int] = {}
         for point in range(self.points) if names else (0,):
             values = self.values(point)
@@ -314,15 +291,15 @@ class Plan:
                 message = f"{self.where(point)}: {error}"
                 raise ScenarioError(message) from error
 
-    def _traces(self) -> set[str]:
+    def _files(self) -> set[str]:
         """Return the files that the scenarios name."""
-        filled = (
-            file_named(key.split(".")[-1], fill(template, self.values(point)))
-            for key, template in self.set.items()
-            if key.split(".")[-1] in (*FILE_KEYS, *CLASS_KEYS)
-            for point in range(self.points)
-        )
-        return {name for name in filled if name is not None} | set(named_files(self.table))
+        naming = [
+            key
+            for key, value in self.set.items()
+            if key.split(".")[-1] in (*FILE_KEYS, *CLASS_KEYS) or isinstance(value, (dict, list))
+        ]
+        scenarios = (json.loads(self.scenario(point)) for point in self._distinct(naming))
+        return {name for scenario in scenarios for name in named_files(scenario)}
 
 
 def _check_keys(table: Mapping[str, Any], origin: str) -> None:
@@ -377,17 +354,6 @@ def _flag(table: Mapping[str, Any], key: str, default: bool, origin: str) -> boo
 
 def _natural(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _schedulers(given: Any, folder: Path, origin: str) -> tuple[PlannedScheduler, ...]:
-    given = [given] if given == ALL else given
-    if not isinstance(given, list) or not given:
-        message = f'{origin}: schedulers: expected a list of schedulers, or "all", got {given!r}'
-        raise ScenarioError(message)
-    choices = parse_list(given, f"{origin}: schedulers", folder)
-    labels = [str(one) for one in label_all(choices)]
-    distinct(labels, f"{origin}: schedulers")
-    return tuple(PlannedScheduler(name, choice) for name, choice in zip(labels, choices, strict=True))
 
 
 def _kind(values: Sequence[axes.Value]) -> Any:

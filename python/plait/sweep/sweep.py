@@ -16,12 +16,16 @@ from plait.sweep.plan import Plan
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a sweep: runs of the plan, runs made now, and failed runs (of all)."""
+    """The outcome of a sweep: different runs of the plan, runs made now, and failed ones (of all).
+
+    rows: the number of rows; equal runs have several (`Plan.first`).
+    """
 
     folder: Path
     runs: int
     made: int
     failed: int
+    rows: int
 
     @property
     def dataset(self) -> Dataset:
@@ -53,7 +57,7 @@ def sweep(
             ``dask.distributed.Client(…).get_executor()``.
         workers: returns the executor's current number of workers; by default the number that it
             reports, or the number of cores.
-        progress: called with the number of rows, at the beginning and after every run.
+        progress: called with the number of complete runs, at the beginning and after every run.
         rows_per_part: rows per file of the dataset; a dataset started with another number is
             rejected.
 
@@ -79,4 +83,4 @@ def sweep(
             if progress is not None:
                 progress(done + made)
         writer.finish()
-    return Outcome(Path(folder), len(plan), made, read(folder).failures)
+    return Outcome(Path(folder), plan.runs, made, read(folder).failures, len(plan))

@@ -188,6 +188,6 @@ def receive(
         progress: called twice a second with the progress of each file, on the receiver's thread.
 
     Raises:
-        ScenarioError: an argument is out of range, or the address is in use.
+        ScenarioError: an argument is out of range. TransferError: the address is in use.
     """
     return Receiver(folder, listen=listen, secret=secret, window=window, progress=progress)

@@ -16,6 +16,9 @@ SOURCE = Path(__file__).with_name("source")
 `usrsctp/`."""
 OVERRIDE = "PLAIT_USRSCTP"
 """Environment variable with the path of another program to use."""
+CORRECT = "PLAIT_USRSCTP_CORRECT"
+"""Environment variable with the corrections of the stack, as NAME,… or "all"
+(`usrsctp/patches/0005-…`). The program reads it. Unset or empty: the stack as it is."""
 NAME = "usrsctp"
 
 
@@ -68,8 +71,8 @@ def require() -> Path:
 
 
 def identity() -> str:
-    """Return a hash of the program that `require` finds."""
-    return _digest(require())
+    """Return a hash of the program that `require` finds, and its corrections."""
+    return f"{_digest(require())} {os.environ.get(CORRECT, '')}".rstrip()
 
 
 @cache_once

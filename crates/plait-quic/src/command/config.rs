@@ -230,6 +230,8 @@ impl Config {
         }
         let missing = || self.wrong(&format!("client {name}"), "a secret is needed: secret or secret-file");
         let secret = secret.ok_or_else(missing)?;
+        identity::refuse_published(&secret, "its secret")
+            .map_err(|error| self.wrong(&format!("client {name}"), &error.to_string()))?;
         if identity::is_weak(&secret) {
             self.weak.push(name.to_owned());
         }
@@ -291,6 +293,11 @@ mod tests {
             ("client = 1", "recv", "client: expected tables"),
             ("[[client]]\nsecret = \"s\"", "recv", "needs a name"),
             ("[[client]]\nname = \"a\"", "recv", "client a: a secret is needed"),
+            (
+                "[[client]]\nname = \"a\"\nsecret = \"replace-this-secret-of-a\"",
+                "recv",
+                "client a: its secret is that of a published example",
+            ),
             (
                 "[[client]]\nname = \"a\"\nsecret = \"s\"\npaths = 9",
                 "recv",

@@ -36,7 +36,7 @@ const FAMILIES: [(&str, &str, &str); 22] = [
     ("plait_connections_idle_total", "counter", "TCP connections that were ended because nothing moved."),
     ("plait_sent_bytes_total", "counter", "Payload bytes that were sent, without copies."),
     ("plait_received_bytes_total", "counter", "Payload bytes that arrived, without copies."),
-    ("plait_path_up", "gauge", "Whether a path carries data (1) or not (0)."),
+    ("plait_path_up", "gauge", "Whether a path works (1) or not (0); a backup works while it answers."),
     ("plait_path_srtt_seconds", "gauge", "Smoothed round-trip time of a path in seconds."),
     ("plait_path_sent_bytes_total", "counter", "Payload bytes that were sent on a path, copies included."),
     ("plait_path_received_bytes_total", "counter", "Payload bytes that arrived first on a path."),
@@ -131,10 +131,10 @@ impl Metrics {
     /// Starts the server at an address.
     ///
     /// # Errors
-    /// Returns [`Error::Setting`] if the address cannot be used.
+    /// Returns [`Error::Io`] if the address cannot be used.
     pub(super) fn open(address: SocketAddr, command: &str) -> Result<Self, Error> {
-        let refused = |error| Error::Setting(format!("--metrics {address}: {error}"));
-        let listener = TcpListener::bind(address).map_err(refused)?;
+        let listener =
+            TcpListener::bind(address).map_err(|error| Error::unbound("--metrics", address, &error))?;
         let address = listener.local_addr()?;
         let (registry, ended) = (Arc::new(Mutex::new(Registry::default())), Arc::new(AtomicBool::new(false)));
         let (shared, over) = (Arc::clone(&registry), Arc::clone(&ended));

@@ -10,10 +10,12 @@ mod host;
 mod metrics;
 mod options;
 mod output;
+mod path_log;
 mod paths;
 mod proxy;
 mod recv;
 mod send;
+mod waiting;
 
 use crate::error::Error;
 use crate::identity::Fingerprint;
@@ -31,13 +33,13 @@ use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
 use std::process::ExitCode;
 
-/// Exit status after a failure.
+/// Exit status after a failure. Another attempt may succeed, so systemd restarts a service.
 const FAILED: u8 = 1;
-/// Exit status after invalid arguments.
+/// Exit status after wrong input ([`Error::is_bad_input`]), which a restart does not cure.
 const BAD_INPUT: u8 = 2;
 
-/// Prints the command for the other end: the address, the fingerprint, and a secret if it was made
-/// here. A given secret is never printed.
+/// Prints the command for the opening end: the address, the fingerprint, and a secret if it was made
+/// here. A given secret is never printed; the command names a file for it.
 fn announce(
     output: &Output<'_>,
     command: &str,
@@ -55,8 +57,8 @@ fn announce(
             IpAddr::V6(ip) => format!("[{ip}]"),
             ip => ip.to_string(),
         };
-        let secret = secret.map_or(String::new(), |secret| format!(" --secret {secret}"));
-        format!("{command} {host}:{} --fingerprint {fingerprint}{secret}", address.port())
+        let secret = secret.map_or("-file secret".to_owned(), |secret| format!(" {secret}"));
+        format!("{command} {host}:{} --fingerprint {fingerprint} --secret{secret}", address.port())
     });
 }
 
@@ -67,7 +69,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 /// Runs a command and returns its exit status. The first argument is the program's name.
 ///
-/// The status is 0 after success, 1 after a failure, 2 after wrong arguments, and 130 after SIGINT.
+/// The status is 0 after success, 1 after a failure, 2 after wrong input, and 130 after SIGINT.
 /// After SIGTERM it is 143, or 0 for commands that run until they are stopped.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, host: &dyn Host) -> u8 {
     let (arguments, config) = match config::read(arguments.into_iter().collect()) {
@@ -116,14 +118,20 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, host: &dyn Host) -> u8
     match (&outcome, output.signal()) {
         (_, Some(signal_hook::consts::SIGTERM)) if lasts => 0,
         (_, Some(signal)) => {
-            output.fail("interrupted");
+            // Standard input cannot be read again.
+            let continues = matches!(&program.action, Action::Send(options) if !options.is_piped());
+            output.fail(if continues {
+                "interrupted: type the same command again to continue"
+            } else {
+                "interrupted"
+            });
             128 + signal as u8
         }
         // The host knows the reason and reports it.
         (Err(Error::Stopped), None) => FAILED,
         (Err(error), None) => {
             output.fail(&error.to_string());
-            if matches!(error, Error::Setting(_) | Error::Fingerprint(_)) { BAD_INPUT } else { FAILED }
+            if error.is_bad_input() { BAD_INPUT } else { FAILED }
         }
         (Ok(()), None) => 0,
     }

@@ -32,7 +32,7 @@ pub(super) enum Action {
     Send(SendOptions),
     /// Receive files into a folder from senders that have the secret.
     Recv(RecvOptions),
-    /// Carry TCP connections and UDP datagrams over several paths to the other end (--serve).
+    /// Carry TCP connections and UDP datagrams over several paths to the far end (--serve).
     Proxy(ProxyOptions),
 }
 
@@ -98,7 +98,7 @@ pub(super) struct SendOptions {
     /// The SHA-256 of the receiver's certificate, which it prints.
     #[arg(long, value_name = "HEX")]
     pub(super) fingerprint: Fingerprint,
-    /// Keep trying for this long to reach a receiver that does not answer, for example 60s. Default: an error at once.
+    /// Keep trying for this long, for example 60s, if the receiver does not answer, or if its name, a route or an interface is missing. Default: an error at once.
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(super) wait: Option<Duration>,
     /// Use one QUIC connection with QUIC's own multipath, and an ordinary stream. Schedulers that do more than choose a path are refused.
@@ -134,22 +134,22 @@ pub(super) struct RecvOptions {
 
 #[derive(Args, Debug)]
 pub(super) struct ProxyOptions {
-    /// The other end's address.
+    /// The far end's address.
     #[arg(value_name = "HOST:PORT", requires = "fingerprint")]
     pub(super) to: Option<String>,
-    /// The SHA-256 of the other end's certificate, which it prints.
+    /// The SHA-256 of the far end's certificate, which it prints.
     #[arg(long, value_name = "HEX")]
     pub(super) fingerprint: Option<Fingerprint>,
     /// The address of a SOCKS5 server (CONNECT and UDP ASSOCIATE, without authentication). Default: 127.0.0.1:1080, but none with --forward or --udp.
     #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, default_missing_value = SOCKS)]
     pub(super) socks: Option<SocketAddr>,
-    /// Let --socks listen on an address that is not loopback. Every host that reaches it can then use the other end.
+    /// Let --socks listen on an address that is not loopback. Every host that reaches it can then use the far end.
     #[arg(long)]
     pub(super) open_socks: bool,
-    /// Forward connections at ADDR:PORT to HOST:PORT; the other end connects there.
+    /// Forward connections at ADDR:PORT to HOST:PORT; the far end connects there.
     #[arg(long, value_name = "ADDR:PORT=HOST:PORT")]
     pub(super) forward: Vec<Forward>,
-    /// Forward UDP datagrams at ADDR:PORT to HOST:PORT by way of the other end, and answers back.
+    /// Forward UDP datagrams at ADDR:PORT to HOST:PORT by way of the far end, and answers back.
     #[arg(long, value_name = "ADDR:PORT=HOST:PORT")]
     pub(super) udp: Vec<Forward>,
     /// Give priority to connections and datagrams to this port.
@@ -160,7 +160,7 @@ pub(super) struct ProxyOptions {
     pub(super) redundant_port: Vec<u16>,
     #[command(flatten)]
     pub(super) paths: PathOptions,
-    /// Be the other end: make connections for every client with the secret.
+    /// Be the far end: make connections for every client with the secret.
     #[arg(long, conflicts_with_all = ["to", "fingerprint", "socks", "open_socks", "forward", "udp", "interactive", "redundant_port", "local", "interface", "cost", "budget", "backup"])]
     pub(super) serve: bool,
     /// The only targets of connections and datagrams, for example example.org:443, '*:443' or '*:*'. * excludes this machine with all its addresses, and link-local addresses.
@@ -200,11 +200,13 @@ impl Common {
 
     /// Returns the secret that the user gave.
     pub(super) fn given(&self) -> Result<Option<String>, Error> {
-        if let Some(file) = &self.secret_file {
-            return identity::secret_in(file).map(Some);
-        }
-        let given = self.secret.clone().or_else(|| std::env::var("PLAIT_SECRET").ok());
-        Ok(given.filter(|secret| !secret.is_empty()))
+        let given = match &self.secret_file {
+            Some(file) => Some(identity::secret_in(file)?),
+            None => self.secret.clone().or_else(|| std::env::var("PLAIT_SECRET").ok()),
+        };
+        let given = given.filter(|secret| !secret.is_empty());
+        given.as_deref().map_or(Ok(()), |secret| identity::refuse_published(secret, "the secret"))?;
+        Ok(given)
     }
 
     /// Warns of secrets that are easy to guess.
@@ -221,7 +223,7 @@ impl Common {
     /// Returns the secret for the peer.
     pub(super) fn secret(&self) -> Result<Secret, Error> {
         let missing = || {
-            "a secret is needed: --secret, --secret-file or PLAIT_SECRET, as the receiver prints it"
+            "a secret is needed, the same as at the listening end: --secret, --secret-file or PLAIT_SECRET"
                 .to_owned()
         };
         self.given()?.as_deref().map(Secret::new).ok_or_else(|| Error::Setting(missing()))
@@ -235,6 +237,13 @@ impl ListenOptions {
         let address = self.listen.unwrap_or_else(files::anywhere);
         let clients = common.more.clients.clone();
         Ok(Listen { address, secret: common.given()?, clients, key: self.key.clone(), settings })
+    }
+}
+
+impl SendOptions {
+    /// Whether standard input is sent.
+    pub(super) fn is_piped(&self) -> bool {
+        self.files.iter().any(|file| file.as_os_str() == STREAM)
     }
 }
 

@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::files::{PathStatus, system_now};
 use crate::names::{is_shown, shown};
 use crate::pilot::SchedulerChange;
+use crate::report;
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::cell::RefCell;
@@ -13,6 +14,7 @@ use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
@@ -56,6 +58,11 @@ impl<'a> Output<'a> {
         let terminal = io::stderr().is_terminal();
         let Common { json, quiet, .. } = *common;
         Ok(Self { host, json, quiet, terminal, is_piped, lasts, signal, failed: RefCell::new(None) })
+    }
+
+    /// Whether events are lines of JSON.
+    pub(super) fn is_json(&self) -> bool {
+        self.json
     }
 
     /// Returns the signal that ends the command.
@@ -175,11 +182,12 @@ fn shown_json(value: &Value) -> String {
     value.to_string().chars().map(escaped).collect()
 }
 
-/// Returns the time of day in RFC 3339, in UTC.
+/// Returns the time of day in RFC 3339, in UTC, with three digits of the second's fraction.
 fn timestamp() -> String {
     let now = OffsetDateTime::from(system_now());
-    let rounded = now.replace_nanosecond(u32::from(now.millisecond()) * 1_000_000).unwrap_or(now);
-    rounded.format(&Rfc3339).unwrap_or_default()
+    // The format of RFC 3339 drops zeros at the end of the fraction.
+    let second = now.truncate_to_second().format(&Rfc3339).unwrap_or_default();
+    format!("{}.{:03}Z", second.trim_end_matches('Z'), now.millisecond())
 }
 
 /// Adds the time to an event.
@@ -201,6 +209,16 @@ pub(super) fn path_words(paths: &[PathStatus]) -> String {
         (false, None) => format!("{} down", path.name),
     };
     paths.iter().map(path).collect::<Vec<_>>().join("  ")
+}
+
+/// Formats the bytes of a finished transfer, with its time and rate.
+pub(super) fn transferred(bytes: u64, resumed: u64, duration: Duration) -> String {
+    let (seconds, rate) = (duration.as_secs_f64(), megabits(report::goodput(bytes, resumed, duration)));
+    match bytes.saturating_sub(resumed) {
+        new if new == bytes => format!("{bytes} bytes in {seconds:.2} s, {rate}"),
+        0 => format!("{bytes} bytes were there already"),
+        new => format!("{new} of {bytes} bytes in {seconds:.2} s, {rate} (the rest was there)"),
+    }
 }
 
 /// Formats a rate in bit/s as text.

@@ -51,7 +51,7 @@ pub(super) struct DecisionOptions {
     /// Congestion control of each path.
     #[arg(long, value_name = "NAME", default_value = "cubic", value_parser = congestion)]
     pub(super) congestion: Algorithm,
-    /// Record packets and decisions of this end in this folder, for plait explain, report and replay. A proxy's recording ends with the connection to the other end; with --serve it has only the first client.
+    /// Record packets and decisions of this end in this folder, for plait explain, report and replay. A proxy's recording ends with the connection to the far end; with --serve it has only the first client.
     #[arg(long, value_name = "FOLDER")]
     record: Option<PathBuf>,
 }
@@ -93,7 +93,7 @@ impl DecisionOptions {
     pub(super) fn record(&self) -> Result<Option<RecordSettings>, Error> {
         files::record::check(self.record.is_some(), self.is_auto())?;
         let Some(folder) = &self.record else { return Ok(None) };
-        let refused = |error| Error::Setting(format!("--record {}: {error}", folder.display()));
+        let refused = |error| Error::of_file(&format!("--record {}", folder.display()), &error);
         std::fs::create_dir_all(folder).map_err(refused)?;
         Ok(Some(RecordSettings { path: folder.join(RECORDING), scheduler: self.name().to_owned() }))
     }

@@ -4,11 +4,12 @@ use super::counts;
 use super::metrics::Metrics;
 use super::options::{ProxyOptions, SOCKS};
 use super::output::{Output, path_words};
-use super::{Host, announce};
+use super::path_log::PathLog;
+use super::{Host, announce, waiting};
 use crate::error::Error;
 use crate::files;
 use crate::pilot::Pilot;
-use crate::proxy::{FarEnd, FarEvent, FarSettings, Forward, NearEnd, NearEvent, NearSettings};
+use crate::proxy::{FarEnd, FarEvent, FarSettings, Forward, NearEnd, NearEvent, NearSettings, PeerStatus};
 use crate::report;
 use crate::streams::Datagrams;
 use plait_sched::Scheduler;
@@ -33,7 +34,7 @@ fn carry(options: &ProxyOptions, host: &dyn Host, output: &Output<'_>) -> Result
     let (to, fingerprint) = options.to.clone().zip(options.fingerprint).ok_or_else(missing)?;
     if let Some(socks) = options.socks.filter(|socks| !socks.ip().is_loopback() && !options.open_socks) {
         let text = format!(
-            "--socks {socks}: everyone who reaches it could use the other end; add --open-socks, or choose 127.0.0.1"
+            "--socks {socks}: everyone who reaches it could use the far end; add --open-socks, or choose 127.0.0.1"
         );
         return Err(Error::Setting(text));
     }
@@ -44,7 +45,8 @@ fn carry(options: &ProxyOptions, host: &dyn Host, output: &Output<'_>) -> Result
         (options.forward.is_empty() && options.udp.is_empty()).then(|| SOCKS.parse().ok()).flatten();
     let connect = options.paths.connect(to, fingerprint, &options.common)?;
     let settings = connect.settings;
-    let near_end = NearEnd::open(NearSettings {
+    let metrics = options.service.open("proxy", output)?;
+    let near_settings = NearSettings {
         connect,
         socks: options.socks.or(by_default),
         forwards: options.forward.clone(),
@@ -52,12 +54,12 @@ fn carry(options: &ProxyOptions, host: &dyn Host, output: &Output<'_>) -> Result
         interactive: options.interactive.clone(),
         redundant: options.redundant_port.clone(),
         idle: options.idle,
-    })?;
-    let metrics = options.service.open("proxy", output)?;
+    };
+    let near_end = waiting::retry(output, || true, || NearEnd::open(near_settings.clone()))?;
     let names: Vec<String> = near_end.paths().iter().map(ToString::to_string).collect();
     announce_listeners(&near_end, &names, output);
     for name in near_end.awaited() {
-        output.warn(&format!("{name} is not there yet: it becomes a path when it is"));
+        output.warn(&waiting::missing(&name));
     }
     let decision = &options.paths.decision;
     if decision.is_own() {
@@ -83,10 +85,16 @@ fn drive<W: Scheduler>(
     metrics: Option<&Metrics>,
     output: &Output<'_>,
 ) -> Result<(), Error> {
+    let mut log = PathLog::default();
     near_end.run_piloted(make, pilots, &mut |_, event| {
         if let Some(event) = event {
             if let Some(metrics) = metrics {
                 metrics.count(|registry| counts::near(registry, event));
+            }
+            match event {
+                NearEvent::Status(status) => log.note_all(output, &status.paths),
+                NearEvent::Lost { .. } => log.forget(""),
+                _ => {}
             }
             tell(output, names, event);
         }
@@ -116,9 +124,9 @@ fn tell(output: &Output<'_>, names: &[String], event: &NearEvent<'_>) {
     let value = || report::near(event, names);
     match event {
         NearEvent::Changed(change) => output.change(change, names),
-        NearEvent::Open { after: None } => output.event(value, || "the other end is there".to_owned()),
+        NearEvent::Open { after: None } => output.event(value, || "the far end is there".to_owned()),
         NearEvent::Open { after: Some(after) } => {
-            output.failure(value, &format!("the other end is back after {:.0} s", after.as_secs_f64()));
+            output.failure(value, &format!("the far end is back after {:.0} s", after.as_secs_f64()));
         }
         NearEvent::Idle { target } => output.event(value, || format!("{target}: ended: nothing has moved")),
         NearEvent::Status(status) => output.progress(value, || {
@@ -137,7 +145,7 @@ fn tell(output: &Output<'_>, names: &[String], event: &NearEvent<'_>) {
             output.failure(value, &format!("the recording is not whole: {error}"));
         }
         NearEvent::Lost { error, pause } => {
-            let text = format!("{error}; the other end is looked for again in {} s", pause.as_secs());
+            let text = format!("{error}; the near end tries again in {} s", pause.as_secs());
             output.failure(value, &text);
         }
     }
@@ -173,15 +181,31 @@ fn serve(options: &ProxyOptions, host: &dyn Host, output: &Output<'_>) -> Result
     if nothing {
         output.warn("no connection is allowed: choose --allow HOST:PORT");
     }
+    let mut log = PathLog::default();
     far_end.run(&mut |_, event| {
         if let Some(event) = event {
             if let Some(metrics) = &metrics {
                 metrics.count(|registry| counts::far(registry, event));
             }
+            match event {
+                FarEvent::Status(statuses) => note_paths(&mut log, output, statuses),
+                FarEvent::ClientDisconnected { status, .. } => log.forget(&status.from.to_string()),
+                _ => {}
+            }
             tell_far(output, event);
         }
         output.turn()
     })
+}
+
+/// Reports the paths of clients that fail and recover.
+fn note_paths(log: &mut PathLog, output: &Output<'_>, statuses: &[PeerStatus]) {
+    for PeerStatus { from, paths, .. } in statuses {
+        for (number, path) in paths.iter().enumerate() {
+            let (owner, name) = (from.to_string(), number.to_string());
+            log.note(output, &owner, &name, (path.usable, None), |event| report::of(from, event));
+        }
+    }
 }
 
 fn tell_far(output: &Output<'_>, event: &FarEvent<'_>) {

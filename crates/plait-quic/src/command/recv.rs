@@ -2,7 +2,7 @@
 
 use super::counts::Counts;
 use super::options::RecvOptions;
-use super::output::{Output, megabits};
+use super::output::{Output, transferred};
 use super::{Host, announce, send};
 use crate::error::Error;
 use crate::files::{CompletedTransfer, Modes, ReceiveEvent, ReceiveSettings, Receiving};
@@ -62,26 +62,28 @@ fn tell(output: &Output<'_>, event: &ReceiveEvent<'_>) -> Option<()> {
             };
             output.event(|| report::received(event), words);
         }
-        ReceiveEvent::Completed { offer, from, transferred } => output.result(
+        ReceiveEvent::Completed { offer, from, transferred: completed } => output.result(
             || report::received(event),
             || {
-                let CompletedTransfer { files, bytes, resumed, digest, summary, .. } = transferred;
-                let rate = megabits(report::goodput(*bytes, *resumed, summary.duration));
-                let (seconds, gap) = (summary.duration.as_secs_f64(), summary.longest_gap.as_secs_f64() * 1e3);
+                let CompletedTransfer { files, bytes, resumed, digest, summary, .. } = completed;
+                let amount = transferred(*bytes, *resumed, summary.duration);
+                let gap = summary.longest_gap.as_secs_f64() * 1e3;
                 let files = if digest.is_some() { String::new() } else { format!("{files} files, ") };
-                format!(
-                    "{from}: {}: {files}{bytes} bytes in {seconds:.2} s, {rate}, SHA-256 equal, longest gap {gap:.0} ms",
-                    offer.name
-                )
+                format!("{from}: {}: {files}{amount}, SHA-256 equal, longest gap {gap:.0} ms", offer.name)
             },
         ),
         ReceiveEvent::Rejected { remote } => {
-            output
-                .failure(|| report::received(event), &format!("{remote}: rejected: {}", report::WRONG_SECRET));
+            output.failure(
+                || report::received(event),
+                &format!("{remote}: rejected: {}", report::WRONG_SECRET),
+            );
         }
         ReceiveEvent::Failed { offer, from, error, kept_bytes } => {
-            let kept =
-                if *kept_bytes > 0 { format!("; {kept_bytes} bytes are kept for another try") } else { String::new() };
+            let kept = if *kept_bytes > 0 {
+                format!("; {kept_bytes} bytes are kept for another try")
+            } else {
+                String::new()
+            };
             output.failure(|| report::received(event), &format!("{from}: {}: {error}{kept}", offer.name));
             return Some(());
         }

@@ -1,41 +1,24 @@
 //! The command `send`.
 
-use super::Host;
 use super::options::SendOptions;
-use super::output::{Output, megabits, path_words};
+use super::output::{Output, path_words, transferred};
+use super::path_log::PathLog;
 use super::paths::DecisionOptions;
+use super::{Host, waiting};
 use crate::error::Error;
-use crate::files::{MAX_SLEEP, SendOutcome, SendSettings, Sending, Status, now};
+use crate::files::{SendOutcome, SendSettings, Sending, Status, now};
 use crate::pilot::{Pilot, SchedulerChange};
 use crate::report;
 use crate::settings;
 use plait_sched::Scheduler;
-use serde_json::json;
-use std::time::Duration;
-
-/// Pause before the next attempt to reach a missing receiver.
-const PAUSE: Duration = Duration::from_secs(1);
 
 pub(super) fn run(options: &SendOptions, host: &dyn Host, output: &Output<'_>) -> Result<(), Error> {
-    let decision = &mut options.paths.decision.clone();
+    let mut decision = options.paths.decision.clone();
     decision.prefer(settings::scheduler(options.interop));
     let until = options.wait.map(|wait| now() + wait);
-    let mut waits = false;
-    let (sent, names) = loop {
-        match attempt(options, decision, host, output) {
-            // The receiver may still start, and no file has been read yet.
-            Err(Error::Absent(reason)) if until.is_some_and(|until| now() < until) => {
-                if !std::mem::replace(&mut waits, true) {
-                    output.event(
-                        || json!({"event": "waiting", "error": reason}),
-                        || format!("waiting: {reason}"),
-                    );
-                }
-                rest(output)?;
-            }
-            outcome => break outcome?,
-        }
-    };
+    // No file has been read before the receiver answers.
+    let may_wait = || until.is_some_and(|until| now() < until);
+    let (sent, names) = waiting::retry(output, may_wait, || attempt(options, &decision, host, output))?;
     if let Some(reason) = &sent.unrecorded {
         output.warn(&format!("the recording is not whole: {reason}"));
     }
@@ -48,19 +31,6 @@ pub(super) fn run(options: &SendOptions, host: &dyn Host, output: &Output<'_>) -
     output.result(|| report::sent(&sent, decision.name(), &names), || words(&sent));
     // The failures are already reported.
     if sent.failed.is_empty() { Ok(()) } else { Err(Error::Stopped) }
-}
-
-/// Waits until the next attempt.
-#[expect(clippy::disallowed_methods, reason = "there is no socket to wait for")]
-fn rest(output: &Output<'_>) -> Result<(), Error> {
-    let until = now() + PAUSE;
-    while now() < until {
-        if output.turn().is_break() {
-            return Err(Error::Stopped);
-        }
-        std::thread::sleep(MAX_SLEEP);
-    }
-    Ok(())
 }
 
 /// Makes one attempt to send. Returns the result and the names of the paths.
@@ -77,7 +47,7 @@ fn attempt(
     let send_settings = SendSettings { paths, name, connect, interop: options.interop };
     let sending = Sending::open(send_settings)?;
     for name in sending.awaited() {
-        output.warn(&format!("{name} is not there yet: it becomes a path when it is"));
+        output.warn(&waiting::missing(&name));
     }
     let names: Vec<String> = sending.paths().iter().map(ToString::to_string).collect();
     let sent = match built_in {
@@ -96,8 +66,13 @@ fn carry<W: Scheduler>(
     names: &[String],
     output: &Output<'_>,
 ) -> Result<SendOutcome, Error> {
+    // JSON has the states of the paths in each progress.
+    let mut log = (!output.is_json()).then(PathLog::default);
     sending.run_piloted(scheduler, pilot, &mut |_, status| {
         if let Some(status) = status {
+            if let Some(log) = &mut log {
+                log.note_all(output, &status.paths);
+            }
             status.changes.iter().for_each(|change| output.change(change, names));
             show(output, status);
         }
@@ -119,16 +94,11 @@ fn words(sent: &SendOutcome) -> String {
     let SendOutcome { name, files, bytes, resumed, duration, changes, paths, digest, failed, .. } = sent;
     let files = if digest.is_some() { String::new() } else { format!("{files} files, ") };
     let equal = if failed.is_empty() { "SHA-256 equal" } else { "SHA-256 of these equal" };
-    let rate = megabits(report::goodput(*bytes, *resumed, *duration));
+    let amount = transferred(*bytes, *resumed, *duration);
     let path =
         |(local, path): &(_, crate::sender::Progress)| format!("{local} {:.1} MB", path.sent as f64 / 1e6);
     let paths: Vec<String> = paths.iter().map(path).collect();
-    format!(
-        "{name}: {files}{bytes} bytes in {:.2} s, {rate}, {equal}; {}{}",
-        duration.as_secs_f64(),
-        paths.join(", "),
-        decided_by(changes)
-    )
+    format!("{name}: {files}{amount}, {equal}; {}{}", paths.join(", "), decided_by(changes))
 }
 
 /// Names the schedulers in their order, if there was more than one.

@@ -4,7 +4,7 @@ use super::path_mtu::PathMtu;
 use crate::connection::{PathConnection, describe, is_black_hole, is_deliberate};
 use crate::identity::NAME;
 use crate::session::smoothed;
-use crate::settings::{NEXT_SEARCH, Settings};
+use crate::settings::{KEEP_ALIVE, NEXT_SEARCH, Settings};
 use noq_proto::{ClientConfig, ConnectionError, Endpoint};
 use plait_sched::{Path, PathState};
 use std::net::{IpAddr, SocketAddr};
@@ -14,12 +14,19 @@ use std::time::{Duration, Instant};
 /// Time after which a path that could not be opened is tried again.
 pub(super) const RETRY: Duration = Duration::from_secs(1);
 
+/// Time without a datagram after which a path is silent. An idle path is asked for an answer every
+/// [`KEEP_ALIVE`].
+const SILENCE: Duration = Duration::from_secs(KEEP_ALIVE.as_secs() + 2);
+
+/// Trouble of a path without answers.
+const SILENT: &str = "no answer";
+
 /// State of a path.
 #[derive(Clone, Debug)]
 pub struct Progress {
     /// Local address.
     pub local: IpAddr,
-    /// True if the path carries data now.
+    /// True if the path works: it carries data, or may as a backup.
     pub usable: bool,
     /// Payload bytes sent on the path, duplicates included.
     pub sent: u64,
@@ -39,6 +46,10 @@ pub(super) struct DialedPath {
     pub(super) path_mtu: PathMtu,
     /// Time of the last datagram that belonged to the path.
     pub(super) received_at: Option<Instant>,
+    /// True if no datagram has arrived for [`SILENCE`].
+    pub(super) is_silent: bool,
+    /// Time of the last datagram of this session's peer.
+    pub(super) heard_at: Option<Instant>,
     pub(super) connection: Option<PathConnection>,
     pub(super) greeted: bool,
     pub(super) joined: bool,
@@ -68,6 +79,8 @@ impl DialedPath {
             endpoint,
             path_mtu: PathMtu::default(),
             received_at: None,
+            is_silent: false,
+            heard_at: None,
             connection: None,
             greeted: false,
             joined: false,
@@ -82,6 +95,7 @@ impl DialedPath {
     pub(super) fn open(&mut self, now: Instant, client: &ClientConfig, settings: &Settings) {
         self.greeted = false;
         self.joined = false;
+        self.is_silent = false;
         self.probe(now, client, settings);
         let mut client = client.clone();
         client.transport_config(settings.connector_transport());
@@ -93,6 +107,17 @@ impl DialedPath {
             Err(error) => {
                 self.trouble = Some(error.to_string());
                 self.retry_at = Some(now + RETRY);
+            }
+        }
+    }
+
+    /// Notes when the peer was heard, and whether the path is silent. A stateless reset does not
+    /// count: it comes from a peer that was restarted.
+    pub(super) fn note_silence(&mut self, now: Instant, lost: Option<&ConnectionError>) {
+        if self.joined {
+            self.is_silent = self.received_at.is_none_or(|at| now >= at + SILENCE);
+            if !matches!(lost, Some(ConnectionError::Reset)) {
+                self.heard_at = self.received_at;
             }
         }
     }
@@ -114,13 +139,15 @@ impl DialedPath {
 
     /// Returns the state of the path, with the transport's figures if it knows the path.
     pub(super) fn progress(&self, facts: Option<&Path>, sent: u64) -> Progress {
+        let is_suspected = facts.is_some_and(|path| path.state == PathState::PotentiallyFailed);
+        let silence = || (self.joined && (self.is_silent || is_suspected)).then(|| SILENT.to_owned());
         Progress {
             local: self.local,
-            usable: self.joined && facts.is_some_and(|path| path.state == PathState::Active),
+            usable: self.joined && !self.is_silent && facts.is_some_and(Path::is_usable),
             sent,
             srtt: facts.and_then(smoothed),
             opened: self.opened,
-            trouble: self.trouble.clone(),
+            trouble: self.trouble.clone().or_else(silence),
         }
     }
 }

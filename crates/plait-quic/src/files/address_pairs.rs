@@ -136,9 +136,33 @@ impl AddressPairs {
     }
 }
 
+/// Checks the form `HOST:PORT`. An IPv6 address needs brackets.
+fn check_form(to: &str) -> Result<(), Error> {
+    let (host, port) = to.rsplit_once(':').unwrap_or((to, ""));
+    let is_bracketed = host.starts_with('[') && host.ends_with(']');
+    if port.parse::<u16>().is_ok_and(|port| port > 0)
+        && !host.is_empty()
+        && (is_bracketed || !host.contains(':'))
+    {
+        return Ok(());
+    }
+    let host = to.trim_end_matches(':');
+    let example = match host.parse::<Ipv6Addr>() {
+        Ok(address) => format!("[{address}]:{PORT}"),
+        Err(_) if host.contains(':') || host.is_empty() => format!("example.org:{PORT}"),
+        Err(_) => format!("{host}:{PORT}"),
+    };
+    Err(Error::Setting(format!("{to}: write HOST:PORT, such as {example}")))
+}
+
 /// Resolves `HOST:PORT`. Keeps the system's order, but alternates the families (RFC 8305 §4).
+///
+/// # Errors
+/// Returns [`Error::Setting`] for another form, and [`Error::Absent`] if the name or the interface
+/// is missing now.
 pub(super) fn resolve(to: &str) -> Result<Vec<SocketAddr>, Error> {
-    let failed = |reason: String| Error::Setting(format!("{to}: {reason}"));
+    check_form(to)?;
+    let failed = |reason: String| Error::Absent(format!("{to}: {reason}"));
     if let Some(address) = scoped(to) {
         return Ok(vec![address.map_err(failed)?]);
     }
@@ -278,5 +302,24 @@ mod tests {
         assert_eq!(address("[fe80::1%7]:1").expect("it is one").to_string(), "[fe80::1%7]:1");
         assert!(address("[fe80::1%wlan99]:1").expect_err("there is none").contains("wlan99"));
         assert!(address("4433").expect_err("no address").contains("ADDRESS:PORT"));
+    }
+
+    #[test]
+    fn a_form_is_wrong_input_and_a_missing_name_or_interface_may_come() {
+        for (to, example) in [
+            ("192.0.2.1", "192.0.2.1:4433"),
+            ("vps.example.org:", "vps.example.org:4433"),
+            ("vps.example.org:x", "example.org:4433"),
+            ("fe80::1", "[fe80::1]:4433"),
+            ("host:0", "example.org:4433"),
+        ] {
+            let error = resolve(to).expect_err("it is refused");
+            assert!(error.is_bad_input(), "{error}");
+            assert_eq!(error.to_string(), format!("{to}: write HOST:PORT, such as {example}"));
+        }
+        for to in ["plait.invalid:4433", "[fe80::1%wlan99]:4433"] {
+            let error = resolve(to).expect_err("it is missing");
+            assert!(matches!(error, Error::Absent(_)) && !error.is_bad_input(), "{error}");
+        }
     }
 }

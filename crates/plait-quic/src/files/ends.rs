@@ -78,8 +78,8 @@ impl Listen {
         let clients = Clients::new(clients)?;
         let identity = key.as_deref().map_or_else(Identity::generate, Identity::load_or_generate)?;
         let mut sockets = Sockets::new()?;
-        let refused = |error| Error::Setting(format!("{address}: {error}"));
-        let address = sockets.add(address, None).map_err(refused)?;
+        let address =
+            sockets.add(address, None).map_err(|error| Error::unbound("--listen", address, &error))?;
         Ok(Listening { sockets, address, identity, secret, clients })
     }
 }

@@ -6,6 +6,7 @@ use super::route_lookup::has_route;
 use crate::settings::MAX_PATHS;
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::{InterfaceFlags, if_nametoindex};
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
@@ -139,7 +140,7 @@ impl Snapshot {
     fn refusal(&self, remote: SocketAddr, error: &io::Error) -> String {
         let display = display(remote);
         let Some(name) = interface_of(remote) else {
-            return format!("no interface leads to {display} ({error}): {}", self.choices());
+            return format!("no interface leads to {display} ({error}); {}", self.states());
         };
         let suits = |one: &&OwnAddress| one.interface == name && one.address.is_ipv4() == remote.is_ipv4();
         match self.own.iter().find(suits) {
@@ -163,11 +164,19 @@ impl Snapshot {
         self.own.iter().any(|one| one.address == address && one.flags.contains(InterfaceFlags::IFF_UP))
     }
 
-    /// Formats the names of the interfaces for an error message.
-    pub(super) fn choices(&self) -> String {
-        let mut known: Vec<&str> = self.own.iter().map(|one| one.interface.as_str()).collect();
-        known.dedup();
-        if known.is_empty() { "there are none".to_owned() } else { format!("choose {}", known.join(", ")) }
+    /// Formats the names of the interfaces with an address for an error message. Those that are
+    /// down or have no carrier are marked.
+    pub(super) fn states(&self) -> String {
+        let mut known: BTreeMap<&str, bool> = BTreeMap::new();
+        for one in &self.own {
+            *known.entry(&one.interface).or_default() |= one.flags.contains(WORKS);
+        }
+        let named = known.iter().map(|(name, works)| match works {
+            true => (*name).to_owned(),
+            false => format!("{name} (down)"),
+        });
+        let named = named.collect::<Vec<_>>().join(", ");
+        format!("interfaces with an address: {}", if named.is_empty() { "none" } else { &named })
     }
 
     /// Explains why an interface gives no path.

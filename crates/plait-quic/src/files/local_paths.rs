@@ -73,8 +73,8 @@ impl LocalPaths {
     /// awaited.
     ///
     /// # Errors
-    /// Returns [`Error::Setting`] if no path can be opened. With a recording, a single missing path
-    /// is enough.
+    /// Returns [`Error::Absent`] if no path can be opened now, or [`Error::Setting`] if none ever
+    /// can be. With a recording, a single missing path is enough.
     pub(crate) fn open(now: Instant, wanted: &Connect) -> Result<Self, Error> {
         let remotes = resolve(&wanted.to)?;
         // A recording covers only the paths that exist at its beginning.
@@ -89,12 +89,11 @@ impl LocalPaths {
         let (mut scanned_paths, mut refused): (Vec<ScannedPath>, Option<Error>) = (Vec::new(), None);
         let mut usable = if awaited.is_empty() { found.usable() } else { Vec::new() };
         if awaited.is_empty() && usable.is_empty() {
-            usable.push(found.chosen().map_err(Error::Setting)?);
+            usable.push(found.chosen().map_err(Error::Absent)?);
         }
         let mut bind = |pairs: AddressPairs| {
             let local = &pairs.current().local;
-            bind(&mut sockets, scanned_paths.len(), local)
-                .map_err(|error| Error::Setting(format!("local address {local}: {error}")))?;
+            bind(&mut sockets, scanned_paths.len(), local).map_err(|error| unbound(local, &error))?;
             scanned_paths.push(ScannedPath::new(pairs));
             Ok(())
         };
@@ -102,11 +101,13 @@ impl LocalPaths {
             bind(pairs)?;
         }
         awaited.retain(|one| {
-            let missing =
-                |name: &str| Error::Setting(format!("{}: {}", found.missing(name), found.choices()));
+            let missing = |name: &str| Error::Absent(format!("{}; {}", found.missing(name), found.states()));
             let other = |local: &Local| {
                 let family = if local.address.is_ipv4() { "IPv4" } else { "IPv6" };
-                Error::Setting(format!("local address {local}: {} has no {family} address", wanted.to))
+                let text = format!("local address {local}: {} has no {family} address", wanted.to);
+                // A name may get another address.
+                let is_fixed = wanted.to.parse::<SocketAddr>().is_ok();
+                if is_fixed { Error::Setting(text) } else { Error::Absent(text) }
             };
             let pairs = match one {
                 Awaited::Local(local) => found.from(local).ok_or_else(|| other(local)),
@@ -121,7 +122,7 @@ impl LocalPaths {
             return Err(error);
         }
         let named_terms = wanted.terms.clone();
-        check(&named_terms, &scanned_paths, &awaited, all_interfaces)?;
+        check(&named_terms, &scanned_paths, &awaited, all_interfaces, may_grow)?;
         let terms: Vec<Terms> =
             scanned_paths.iter().map(|scanned| terms_of(&named_terms, &scanned.pairs)).collect();
         for (scanned, terms) in scanned_paths.iter_mut().zip(&terms) {
@@ -187,9 +188,16 @@ impl LocalPaths {
         (!waits).then(|| format!("{}: nothing listens there (connection refused)", self.to))
     }
 
-    /// Returns the awaited addresses and interfaces.
+    /// Returns the awaited addresses and interfaces. Those that have terms are awaited, too.
     pub(crate) fn awaited(&self) -> Vec<String> {
-        self.awaited.iter().map(ToString::to_string).collect()
+        let mut names: Vec<String> = self.awaited.iter().map(ToString::to_string).collect();
+        for (name, _) in &self.named_terms {
+            let is_path = self.scanned_paths.iter().any(|scanned| is_named(name, &scanned.pairs));
+            if !is_path && !self.awaited.iter().any(|one| one.has_name(name)) && !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        names
     }
 
     /// Passes everything new to an end: datagrams, time, and changes of the paths.
@@ -263,6 +271,15 @@ impl ScannedPath {
     }
 }
 
+impl Awaited {
+    fn has_name(&self, name: &str) -> bool {
+        match self {
+            Self::Local(local) => is_name_of(name, local),
+            Self::Interface(interface) => interface == name,
+        }
+    }
+}
+
 impl fmt::Display for Awaited {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -283,6 +300,13 @@ fn errno(error: &io::Error) -> Option<Errno> {
     error.raw_os_error().map(Errno::from_raw)
 }
 
+/// Returns the error of a local address that cannot be bound. Only a missing permission is wrong
+/// input.
+fn unbound(local: &Local, error: &io::Error) -> Error {
+    let text = format!("local address {local}: {error}");
+    if error.kind() == io::ErrorKind::PermissionDenied { Error::Setting(text) } else { Error::Absent(text) }
+}
+
 /// Opens or replaces the socket of a path.
 fn bind(sockets: &mut Sockets, path: usize, local: &Local) -> io::Result<()> {
     let (address, interface) = (SocketAddr::new(local.address, 0), local.interface.as_deref());
@@ -300,27 +324,24 @@ fn is_name_of(name: &str, local: &Local) -> bool {
     local.interface.as_deref() == Some(name) || local.address.to_string() == name || local.to_string() == name
 }
 
-/// Returns an error for a name without a path. Valid names are those of existing paths and awaited
-/// paths. If every interface is used, the name of any existing interface is valid too.
+/// Returns an error for a name without a path. If every interface is used, any name may become one,
+/// but a recording has only the initial paths.
 fn check(
     named_terms: &[(String, Term)],
     scanned_paths: &[ScannedPath],
     awaited: &[Awaited],
     all_interfaces: bool,
+    may_grow: bool,
 ) -> Result<(), Error> {
-    let may_come = |name: &str| {
-        let waits = |one: &Awaited| match one {
-            Awaited::Local(local) => is_name_of(name, local),
-            Awaited::Interface(interface) => interface == name,
-        };
-        awaited.iter().any(waits) || all_interfaces && interfaces::number(name) != 0
-    };
     for (name, _) in named_terms {
-        if !scanned_paths.iter().any(|scanned| is_named(name, &scanned.pairs)) && !may_come(name) {
-            let known = scanned_paths.iter().map(|scanned| scanned.local().to_string());
-            let known: Vec<String> = known.chain(awaited.iter().map(ToString::to_string)).collect();
-            return Err(Error::Setting(format!("{name}: no such path: choose {}", known.join(", "))));
+        let is_path = scanned_paths.iter().any(|scanned| is_named(name, &scanned.pairs));
+        if is_path || awaited.iter().any(|one| one.has_name(name)) || all_interfaces && may_grow {
+            continue;
         }
+        let known = scanned_paths.iter().map(|scanned| scanned.local().to_string());
+        let known: Vec<String> = known.chain(awaited.iter().map(ToString::to_string)).collect();
+        let text = format!("{name}: no such path: choose {}", known.join(", "));
+        return Err(if all_interfaces { Error::Absent(text) } else { Error::Setting(text) });
     }
     Ok(())
 }

@@ -151,7 +151,8 @@ pub struct Status {
 pub struct PathStatus {
     /// The local address at the sender; the path number at the receiver.
     pub name: String,
-    /// Whether the path carries data now.
+    /// Whether the path works: it carries data, or may as a backup. A receiver of files reports
+    /// whether data arrives.
     pub usable: bool,
     /// Payload bytes so far. The sender counts transmitted bytes, including copies. The receiver
     /// counts bytes that arrived first on this path.

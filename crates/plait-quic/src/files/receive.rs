@@ -125,14 +125,14 @@ impl Receiving {
     /// Creates the folder and a certificate, and binds the socket.
     ///
     /// # Errors
-    /// Returns [`Error::Setting`] for the folder or address that cannot be used, and errors of the
+    /// Returns [`Error::Io`] for the folder or address that cannot be used, and errors of the
     /// settings.
     pub fn open(receive_settings: ReceiveSettings) -> Result<Self, Error> {
         let ReceiveSettings { folder, modes, replaces, listen } = receive_settings;
         let settings = listen.settings;
         let Listening { sockets, address, identity, secret, clients } = listen.open()?;
-        let named = folder.clone();
-        let of_folder = |error| Error::Setting(format!("{}: {error}", named.unwrap_or_default().display()));
+        let named = folder.clone().unwrap_or_default();
+        let of_folder = |error| Error::of_file(&named.display().to_string(), &error);
         let made = folder.as_deref().map_or(Ok(()), std::fs::create_dir_all);
         let shared = made
             .and_then(|()| SharedFolder::open(folder, modes, replaces, system_now()))
@@ -181,7 +181,7 @@ impl Receiving {
             if flow.is_break() && ended.is_none() {
                 ended = Some(moment);
                 for id in self.transfers.keys().copied().collect::<Vec<_>>() {
-                    self.refuse(moment, id, "the receiver was ended");
+                    self.refuse(moment, id, "the receiver has ended");
                 }
             }
             self.receiver.transmit(moment, &mut out);

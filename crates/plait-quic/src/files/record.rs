@@ -23,7 +23,7 @@ impl RecordSettings {
     /// Creates the file and begins the recording. `name` is the name of the data. A listening end
     /// does not know its paths yet.
     pub(crate) fn begin(&self, name: &str, settings: &Settings, paths: &[Local]) -> Result<Recording, Error> {
-        let refused = |error| Error::Setting(format!("{}: {error}", self.path.display()));
+        let refused = |error| Error::of_file(&self.path.display().to_string(), &error);
         let file = File::create(&self.path).map_err(refused)?;
         let subject = Subject {
             file: name.to_owned(),

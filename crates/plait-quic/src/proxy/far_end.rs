@@ -60,7 +60,7 @@ impl<W: Scheduler> FarEnd<W> {
     /// peer.
     ///
     /// # Errors
-    /// Returns [`Error::Setting`] with the setting that cannot be used.
+    /// Returns [`Error::Setting`] or [`Error::Io`] with the setting that cannot be used.
     pub fn open(
         far_settings: FarSettings,
         maker: impl FnMut() -> Result<W, Error> + Send + 'static,

@@ -60,7 +60,7 @@ pub struct NearEnd {
     due: BTreeSet<usize>,
     buffer: Vec<u8>,
     recording: Option<Recording>,
-    /// Time at which the far end was lost.
+    /// Time at which the lost far end was heard last.
     lost_at: Option<Instant>,
 }
 
@@ -68,7 +68,8 @@ impl NearEnd {
     /// Binds a socket for each path, and the listeners.
     ///
     /// # Errors
-    /// Returns [`Error::Setting`] with the path or listener that cannot be opened.
+    /// Returns [`Error::Absent`] if no path leads to the far end yet, and [`Error::Io`] with a
+    /// listener that cannot be opened.
     pub fn open(settings: NearSettings) -> Result<Self, Error> {
         settings.connect.settings.check()?;
         if settings.socks.is_none() && settings.forwards.is_empty() && settings.udp.is_empty() {
@@ -104,15 +105,19 @@ impl NearEnd {
         for Forward { listen, target } in near_end.settings.udp.clone() {
             let (registry, token) = (near_end.paths.sockets.registry(), near_end.tokens.next());
             let bound = near_end.udp_ports.add(registry, listen, token, PortTarget::Fixed(target.clone()));
-            let listen = bound.map_err(|error| Error::Setting(format!("--udp {listen}: {error}")))?;
+            let listen = bound.map_err(|error| Error::unbound("--udp", listen, &error))?;
             near_end.udp.push(Forward { listen, target });
         }
         Ok(near_end)
     }
 
     fn listen(&mut self, address: SocketAddr, target: ListenerTarget) -> Result<SocketAddr, Error> {
-        let failed = |error| Error::Setting(format!("{address}: {error}"));
-        let mut listener = TcpListener::bind(address).map_err(failed)?;
+        let option = match target {
+            ListenerTarget::Socks => "--socks",
+            ListenerTarget::Forward(_) => "--forward",
+        };
+        let mut listener =
+            TcpListener::bind(address).map_err(|error| Error::unbound(option, address, &error))?;
         let token = self.tokens.next();
         self.paths.sockets.registry().register(&mut listener, Token(token), Interest::READABLE)?;
         let bound = listener.local_addr()?;
@@ -195,7 +200,7 @@ impl NearEnd {
             }
             driven?;
             if near.is_open() {
-                (pause, self.lost_at) = (PAUSE, Some(now()));
+                (pause, self.lost_at) = (PAUSE, Some(near.heard_at().unwrap_or_else(now)));
             }
             let refused = near.is_refused();
             match near.into_outcome() {

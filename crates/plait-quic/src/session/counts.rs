@@ -1,7 +1,7 @@
 //! Counters of paths, for metrics.
 
 use super::Session;
-use plait_sched::{Path, PathState, Scheduler};
+use plait_sched::{Path, Scheduler};
 use std::time::Duration;
 
 /// Returns a path's smoothed round-trip time, once there is one.
@@ -12,7 +12,7 @@ pub(crate) fn smoothed(path: &Path) -> Option<Duration> {
 /// Counters of a path since its session began.
 #[derive(Clone, Debug, Default)]
 pub struct PathCounts {
-    /// True if the path carries data now.
+    /// True if the path works: it carries data, or may as a backup.
     pub usable: bool,
     /// Payload bytes sent on the path, duplicates included.
     pub sent: u64,
@@ -35,7 +35,7 @@ impl<W: Scheduler> Session<W> {
             let (index, totals) = (path.id.index(), self.totals(path.id));
             let bytes = |counts: &[u64]| counts.get(index).copied().unwrap_or(0);
             PathCounts {
-                usable: is_open(index) && path.state == PathState::Active,
+                usable: is_open(index) && path.is_usable(),
                 sent: bytes(sent),
                 received: bytes(received),
                 packets: totals.sent,

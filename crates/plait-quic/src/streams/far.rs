@@ -228,9 +228,9 @@ impl<W: Scheduler> Far<W> {
             Some(peer) if !peer.hello.agrees(&hello) => {
                 Some((REFUSED, "the greetings of the paths differ".to_owned()))
             }
-            None if hello.continues => Some((UNAVAILABLE, "the proxy was started anew".to_owned())),
+            None if hello.continues => Some((UNAVAILABLE, "the far end was restarted".to_owned())),
             None if same() >= limits.at_once => {
-                Some((UNAVAILABLE, format!("the proxy is busy: {} near ends are allowed", limits.at_once)))
+                Some((UNAVAILABLE, format!("the far end is busy: {} near ends are allowed", limits.at_once)))
             }
             _ => None,
         };
@@ -300,7 +300,7 @@ impl<W: Scheduler> Far<W> {
     /// Ends the sessions of all peers.
     pub fn stop(&mut self, now: Instant) {
         for id in self.ids() {
-            self.end(now, &id, Error::Unavailable("the proxy was ended".to_owned()));
+            self.end(now, &id, Error::Unavailable("the far end has ended".to_owned()));
         }
     }
 

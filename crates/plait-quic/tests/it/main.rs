@@ -4,6 +4,8 @@
 mod allowance;
 mod attacks;
 mod auto;
+#[cfg(target_os = "linux")]
+mod boot;
 mod budgets;
 mod cuts;
 mod datagrams;

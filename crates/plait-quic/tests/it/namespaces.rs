@@ -7,9 +7,8 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 /// Sets up two namespaces. `link N` joins them. The receiver's own addresses are 10.77.9.9 and
-/// fd77:9::9, with the name `both.test`. Then the script runs the case's `$LINKS`, a receiver with
-/// `$LISTEN`, and a sender to `$TO` with `$MORE`.
-const SCRIPT: &str = r#"
+/// fd77:9::9, with the name `both.test`.
+pub(crate) const NETWORK: &str = r#"
 set -eu
 unshare -n sleep 120 > /dev/null 2>&1 &
 peer=$!
@@ -46,6 +45,10 @@ mount --bind "$FOLDER/hosts" /etc/hosts
 far ip link set lo up
 far ip addr add 10.77.9.9/32 dev lo
 far ip addr add fd77:9::9/128 dev lo nodad
+"#;
+
+/// Runs the case's `$LINKS`, a receiver with `$LISTEN`, and a sender to `$TO` with `$MORE`.
+const SCRIPT: &str = r#"
 eval "$LINKS"
 if [ -n "$LISTEN" ]; then
     # Not by `far`: $! would be a shell of its own, and killing it would leave the receiver running.
@@ -64,7 +67,7 @@ to=$(eval "echo $TO")
 const DEFAULT: &str = "--mode 600";
 
 /// Whether this machine allows such namespaces.
-fn is_possible() -> bool {
+pub(crate) fn is_possible() -> bool {
     let words = "ip link add here type veth peer name there && mount --bind /etc/hosts /etc/hosts \
         && tc qdisc add dev here root tbf rate 20mbit burst 16kb latency 50ms";
     let tried = Command::new("unshare").args(["-rnm", "sh", "-c", words]).output();
@@ -81,7 +84,7 @@ fn send(links: &str, listen: &str, to: &str, more: &str) -> Output {
     std::fs::write(folder.path().join("file"), vec![7; 4_000_000]).expect("it is written");
     let mut command = Command::new("timeout");
     command
-        .args(["100", "unshare", "-rnm", "sh", "-c", SCRIPT])
+        .args(["100", "unshare", "-rnm", "sh", "-c", &format!("{NETWORK}{SCRIPT}")])
         .env("PROGRAM", env!("CARGO_BIN_EXE_plait-quic"));
     command.env("FOLDER", folder.path()).env("LINKS", links).env("LISTEN", listen);
     command.env("TO", to).env("MORE", more).output().expect("it starts")

@@ -199,7 +199,7 @@ fn each_end_tells_the_other_that_it_stops() {
     fixture.far.stop(fixture.now);
     fixture.run_until(3, |_| false);
     let text = fixture.error().map(ToString::to_string).expect("it has ended");
-    assert!(text.contains("the proxy was ended"), "{text}");
+    assert!(text.contains("the far end has ended"), "{text}");
 }
 
 /// The second path greets after the near end has ended the connection over the first one.

@@ -1,10 +1,11 @@
 //! The systemd units of `packaging/systemd`.
 
-use crate::running::{Service, private};
+use crate::running::{PROGRAM, Service, private};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The units start the program: all their options exist, and the configuration files beside them
-/// are valid.
+/// are valid. Only their secrets are refused, because everybody knows them.
 #[test]
 fn the_units_of_systemd_start_the_program() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/systemd");
@@ -25,7 +26,13 @@ fn the_units_of_systemd_start_the_program() {
         let config = std::fs::read_to_string(folder.join(credential)).expect("it is beside");
         let config = config.replace("/srv/plait", &state.path().join("inbox").display().to_string());
         let config = config.replace("vps.example.org", "127.0.0.1");
-        private(state.path(), credential, &config);
+        // Examples of further keys are comments.
+        let lines = config.lines().map(|line| match line.strip_prefix("# ") {
+            Some(rest) if rest.starts_with("[[") || rest.contains(" = ") => rest,
+            _ => line,
+        });
+        let all = lines.filter(|line| !line.starts_with("interface")).collect::<Vec<_>>().join("\n");
+        private(state.path(), credential, &all);
         let directory = state.path().to_str().expect("it is text");
         let start =
             start.replace("${CREDENTIALS_DIRECTORY}", directory).replace("${STATE_DIRECTORY}", directory);
@@ -33,11 +40,24 @@ fn the_units_of_systemd_start_the_program() {
         assert_eq!(words[0], "/usr/local/bin/plait-quic");
         let near = unit.file_name().is_some_and(|name| name == "plait-proxy-near.service");
         let local = if near {
-            ["--socks", "127.0.0.1:0", "--forward", "127.0.0.1:0=127.0.0.1:9"]
+            [
+                "--socks",
+                "127.0.0.1:0",
+                "--forward",
+                "127.0.0.1:0=127.0.0.1:9",
+                "--udp",
+                "127.0.0.1:0=127.0.0.1:9",
+            ]
         } else {
-            ["--listen", "127.0.0.1:0", "--mtu", "1232"]
+            ["--listen", "127.0.0.1:0", "--mtu", "1232", "--window", "1000000"]
         };
-        let mut service = Service::start(&[&words[1..], &local, &["--metrics", "0"]].concat(), None);
+        let arguments = [&words[1..], &local, &["--metrics", "0"]].concat();
+        let published = Command::new(PROGRAM).args(&arguments).output().expect("it starts");
+        let message = String::from_utf8_lossy(&published.stderr).into_owned();
+        assert_eq!(published.status.code(), Some(2), "systemd does not try again: {message}");
+        assert!(message.contains("secret is that of a published example"), "{message}");
+        private(state.path(), credential, &all.replace("replace-this", "a-long"));
+        let mut service = Service::start(&arguments, None);
         assert_eq!(state.path().join("key.pem").exists(), !near);
         service.end();
     }

@@ -1,8 +1,8 @@
 //! A workload of the caller's own, such as a class in Python.
 //!
-//! The scenario names a class, `FILE.py:CLASS`, as the kind of its workload. The other keys of the
-//! table are the parameters of the class. The caller reads the class and binds its [`Behaviour`] to
-//! the scenario; without that, a run is refused.
+//! The scenario names a class, `FILE.py:CLASS` or `LIBRARY.so:CLASS`, as the kind of its workload. The
+//! other keys of the table are the parameters of the class. The caller reads the class and binds its
+//! [`Behaviour`] to the scenario; without that, a run is refused.
 
 use super::{
     Application, ApplicationEvent, ApplicationInput, BlockOrder, ConnectionEnd, ConnectionWriter,
@@ -10,6 +10,7 @@ use super::{
 };
 use crate::error::ScenarioError;
 use crate::format::keys::TableInfo;
+use crate::format::names_class;
 use crate::format::reader::{Item, Reader};
 use plait_sched::{Duration, Time};
 use plait_transport::WriteOptions;
@@ -21,15 +22,10 @@ use std::sync::Arc;
 /// The spelling of a class in lists of kinds.
 pub(super) const WORD: &str = "FILE.py:CLASS";
 
-/// Whether a kind of workload names a class.
-fn is_class(kind: &str) -> bool {
-    kind.split(':').next().is_some_and(|file| file.ends_with(".py"))
-}
-
 /// A class that writes, with its parameters.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Own {
-    /// Its name in the scenario, `FILE.py:CLASS`.
+    /// Its name in the scenario, `FILE.py:CLASS` or `LIBRARY.so:CLASS`.
     pub name: String,
     /// Its parameters: text, numbers and truth values.
     pub parameters: Map<String, Value>,
@@ -137,7 +133,9 @@ impl Own {
     pub(super) fn find(item: &Item<'_>) -> Result<Option<Self>, ScenarioError> {
         let table = item.value.as_table();
         let kind = table.and_then(|table| table.get("kind")).and_then(toml::Value::as_str);
-        let (Some(table), Some(kind)) = (table, kind.filter(|kind| is_class(kind))) else { return Ok(None) };
+        let (Some(table), Some(kind)) = (table, kind.filter(|kind| names_class(kind))) else {
+            return Ok(None);
+        };
         let mut own = Self::new(kind);
         for (key, given) in table.iter().filter(|(key, _)| *key != "kind") {
             let value = match given {
@@ -163,8 +161,9 @@ impl Description for Own {
 
     const KEYS: TableInfo = TableInfo {
         name: "[workload] kind = \"FILE.py:CLASS\"",
-        doc: "A class in Python, relative to the folder of the scenario. It writes messages and \
-            reacts to deliveries. All other keys are parameters of the class.",
+        doc: "A class in Python, or one of a shared library (\"LIBRARY.so:CLASS\"), relative to the \
+            folder of the scenario. It writes messages and reacts to deliveries. All other keys are \
+            parameters of the class.",
         keys: &[KIND],
         later: &[],
     };

@@ -125,7 +125,7 @@ mod tests {
         let full = Verdict::CongestionWindow;
         assert_eq!(
             paths.verdict,
-            [Verdict::Chosen, Verdict::Worse, full, Verdict::Chosen, full, full],
+            [Verdict::Chosen, Verdict::PassedOver, full, Verdict::Chosen, full, full],
             "the facts are those before the decision"
         );
         assert_eq!(paths.srtt[..2], [20_000_000, NEVER]);

@@ -19,6 +19,9 @@ pub struct PacketFrame {
     pub sent: Vec<i64>,
     /// Time of arrival if this was the first copy of its segment to arrive, else [`NEVER`].
     pub arrived: Vec<i64>,
+    /// Time of arrival if all data had arrived before, else [`NEVER`]. A packet without either time
+    /// was lost or refused, or was on its way at the end of the run.
+    pub duplicate: Vec<i64>,
     /// Time of the segment's in-order delivery, in the row of the copy that arrived first; else
     /// [`NEVER`].
     pub delivered: Vec<i64>,
@@ -36,6 +39,7 @@ impl PacketFrame {
         self.bytes.push(sent.bytes);
         self.sent.push(nanos(now));
         self.arrived.push(NEVER);
+        self.duplicate.push(NEVER);
         self.delivered.push(NEVER);
         self.retransmission.push(sent.reason != plait_transport::SendReason::New);
         self.reinjection.push(sent.reason == plait_transport::SendReason::Reinjection);
@@ -252,6 +256,12 @@ impl DecisionPaths {
         self.loss_ppm.push(path.loss_ppm);
         self.delivery_rate.push(path.delivery_rate);
     }
+}
+
+/// An amount of segments in the form of the tables: `None` for more than any run sends, which is
+/// without a limit.
+pub fn limited(amount: u64) -> Option<u64> {
+    (amount <= 1 << 40).then_some(amount)
 }
 
 /// A time in the form of the tables.

@@ -19,7 +19,7 @@ use crate::statistics::{Level, Spans};
 use blocks::BlockRecord;
 use deadlines::Deadlines;
 use decisions::DecisionLog;
-use frames::{PacketFrame, nanos};
+use frames::{NEVER, PacketFrame, nanos};
 use plait_sched::{Connection, Decision, Duration, Path, PathId, Time};
 use plait_transport::ring::Ring;
 use plait_transport::{Observer, SendReason, Sent};
@@ -375,6 +375,12 @@ impl Observer for Recorder {
 
     fn duplicate(&mut self, now: Time, _path: PathId, _segment: u64) {
         self.duplicates += u64::from(self.measures(now));
+        let arriving = self.arriving as usize;
+        if let Some(packets) = &mut self.packets
+            && packets.arrived[arriving] == NEVER
+        {
+            packets.duplicate[arriving] = nanos(now);
+        }
     }
 
     fn refused(&mut self, now: Time, _path: PathId, _segment: u64) {

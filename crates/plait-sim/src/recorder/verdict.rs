@@ -28,9 +28,7 @@ pub enum Verdict {
     CongestionWindow,
     /// The receiver's window is full.
     ReceiverWindow,
-    /// The path could have sent the segment, but another path was chosen.
-    Worse,
-    /// The path could have sent the segment, but the scheduler chose to wait.
+    /// The path could have sent the segment, but the scheduler chose another one, or to wait.
     PassedOver,
     /// The path could have sent a segment, but the decision assigns none.
     Open,
@@ -63,7 +61,7 @@ impl VerdictKind {
 
 impl Verdict {
     /// Every verdict.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 13] = [
         Self::Chosen,
         Self::NotEstablished,
         Self::Failed,
@@ -75,7 +73,6 @@ impl Verdict {
         Self::Limit,
         Self::CongestionWindow,
         Self::ReceiverWindow,
-        Self::Worse,
         Self::PassedOver,
         Self::Open,
     ];
@@ -94,7 +91,6 @@ impl Verdict {
             Self::CongestionWindow => "congestion-window",
             Self::Limit => "limit",
             Self::ReceiverWindow => "receiver-window",
-            Self::Worse => "worse",
             Self::PassedOver => "passed-over",
             Self::Open => "open",
         }
@@ -113,7 +109,7 @@ impl Verdict {
             | Self::CongestionWindow
             | Self::Limit
             | Self::ReceiverWindow => VerdictKind::TemporarilyUnavailable,
-            Self::Worse | Self::PassedOver | Self::Open => VerdictKind::Available,
+            Self::PassedOver | Self::Open => VerdictKind::Available,
         }
     }
 
@@ -131,8 +127,9 @@ impl Verdict {
             Self::CongestionWindow => "The path's segments in flight and queued fill its congestion window.",
             Self::Limit => "The path's segments in flight and queued reach the limit that the scheduler set.",
             Self::ReceiverWindow => "The receiver's window admits no further segment on any path.",
-            Self::Worse => "The path could have sent the segment at once; another one was chosen.",
-            Self::PassedOver => "The path could have sent a segment at once; the scheduler chose to wait.",
+            Self::PassedOver => {
+                "The path could have sent the segment at once; the scheduler chose another one, or to wait."
+            }
             Self::Open => "The path could have sent a segment at once; the decision assigns none.",
         }
     }
@@ -175,8 +172,7 @@ pub fn verdict(decision: &Decision, connection: &Connection, path: &Path, any_ac
         return Verdict::ReceiverWindow;
     }
     match decision {
-        Decision::Assign { .. } | Decision::Reinject { .. } => Verdict::Worse,
-        Decision::Wait { .. } => Verdict::PassedOver,
+        Decision::Assign { .. } | Decision::Reinject { .. } | Decision::Wait { .. } => Verdict::PassedOver,
         Decision::Recall { .. } | Decision::Limit { .. } | Decision::Penalize { .. } | Decision::Defer => {
             Verdict::Open
         }
@@ -252,8 +248,8 @@ mod tests {
     #[test]
     fn an_open_path_is_judged_by_what_was_decided_instead() {
         let on_the_other = [
-            (ASSIGN_OTHER, Verdict::Worse),
-            (Decision::Reinject { path: OTHER, segment: 7 }, Verdict::Worse),
+            (ASSIGN_OTHER, Verdict::PassedOver),
+            (Decision::Reinject { path: OTHER, segment: 7 }, Verdict::PassedOver),
             (Decision::WAIT, Verdict::PassedOver),
             (Decision::Recall { path: OTHER }, Verdict::Open),
             (Decision::Limit { path: OTHER, in_flight: 4 }, Verdict::Open),
@@ -287,7 +283,7 @@ mod tests {
     fn a_backup_is_available_while_no_path_is_active() {
         let mut backup = path();
         backup.state = PathState::Backup;
-        assert_eq!(verdict(&ASSIGN_OTHER, &connection(), &backup, false), Verdict::Worse);
+        assert_eq!(verdict(&ASSIGN_OTHER, &connection(), &backup, false), Verdict::PassedOver);
         backup.in_flight = 10;
         assert_eq!(verdict(&ASSIGN_OTHER, &connection(), &backup, false), Verdict::CongestionWindow);
     }
@@ -297,9 +293,9 @@ mod tests {
         assert_eq!(after(|path, _| path.in_recovery = true), Verdict::Recovery);
         assert_eq!(after(|path, _| path.in_flight = 10), Verdict::CongestionWindow);
         assert_eq!(after(|path, _| path.queued = 5), Verdict::CongestionWindow, "what waits counts");
-        assert_eq!(after(|path, _| path.queued = 4), Verdict::Worse);
+        assert_eq!(after(|path, _| path.queued = 4), Verdict::PassedOver);
         assert_eq!(after(|path, _| path.limit = 7), Verdict::Limit);
-        assert_eq!(after(|path, _| path.limit = 8), Verdict::Worse);
+        assert_eq!(after(|path, _| path.limit = 8), Verdict::PassedOver);
         let window_is_tighter = after(|path, _| {
             path.cwnd = 7;
             path.limit = 7;
@@ -344,14 +340,14 @@ mod tests {
         connection.window_left = 0;
         let mut limited = path();
         limited.limit = 1;
-        assert_eq!(verdict(&copy, &connection, &limited, true), Verdict::Worse);
+        assert_eq!(verdict(&copy, &connection, &limited, true), Verdict::PassedOver);
         limited.cwnd = 7;
         assert_eq!(verdict(&copy, &connection, &limited, true), Verdict::CongestionWindow);
         let mut carrier = path();
         carrier.id = OTHER;
         assert_eq!(verdict(&copy, &connection, &carrier, true), Verdict::CarriesSegment);
         let of_another = Decision::Reinject { path: PathId(2), segment: 8 };
-        assert_eq!(verdict(&of_another, &connection, &carrier, true), Verdict::Worse);
+        assert_eq!(verdict(&of_another, &connection, &carrier, true), Verdict::PassedOver);
     }
 
     #[test]

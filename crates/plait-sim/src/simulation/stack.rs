@@ -33,6 +33,8 @@ pub enum StackEvent {
     Duplicate {
         /// The path.
         path: PathId,
+        /// The transmission's number in [`Sent`].
+        transmission: u64,
         /// The segment's number in the stream.
         segment: u64,
     },
@@ -82,7 +84,10 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
                     self.observer.arriving(transmission);
                     self.observer.arrived(now, path, segment, bytes);
                 }
-                StackEvent::Duplicate { path, segment } => self.observer.duplicate(now, path, segment),
+                StackEvent::Duplicate { path, transmission, segment } => {
+                    self.observer.arriving(transmission);
+                    self.observer.duplicate(now, path, segment);
+                }
                 StackEvent::Delivered { segment, bytes } => self.observer.delivered(now, segment, bytes),
             }
         }

@@ -47,7 +47,7 @@ fn expected(text: &str, before: i64) -> PacketFrame {
     packets.sent.truncate(count);
     packets.retransmission.truncate(count);
     packets.reinjection.truncate(count);
-    for column in [&mut packets.arrived, &mut packets.delivered] {
+    for column in [&mut packets.arrived, &mut packets.duplicate, &mut packets.delivered] {
         column.truncate(count);
         column.iter_mut().filter(|at| **at >= before).for_each(|at| *at = NEVER);
     }

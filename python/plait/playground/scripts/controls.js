@@ -6,10 +6,16 @@ import { seconds } from "./state.js";
 
 const PROTOCOLS = { mptcp: "MPTCP", mpquic: "Multipath QUIC", "cmt-sctp": "CMT-SCTP", tcp: "TCP, one path" };
 const TRAFFIC = {
-  bulk: ["Bulk data", { kind: "bulk" }],
-  file: ["A file of 2 MB", { kind: "file", size: "2MB" }],
-  "request-response": ["Requests of 60 kB", { kind: "request-response", response: "60kB" }],
-  cbr: ["A stream of 8 Mbit/s", { kind: "cbr", rate: "8Mbit", block: "20kB" }],
+  bulk: { kind: "bulk" },
+  file: { kind: "file", size: "2MB" },
+  "request-response": { kind: "request-response", response: "60kB" },
+  cbr: { kind: "cbr", rate: "8Mbit", block: "20kB" },
+};
+const TITLES = {
+  bulk: () => "Bulk data",
+  file: ({ size }) => `A file of ${size}`,
+  "request-response": ({ response }) => `Requests of ${response}`,
+  cbr: ({ rate, block }) => `A stream of ${rate}/s in blocks of ${block}`,
 };
 /** Keys of [transport] that every protocol has. */
 const COMMON = ["receive_buffer", "send_buffer", "packet", "ack_every"];
@@ -97,10 +103,9 @@ export function showControls(panel, state, changed, rebuild) {
     scenario.transport = { protocol: name, ...Object.fromEntries(kept) };
     rebuild();
   });
-  const kinds = Object.entries(TRAFFIC).map(([key, [title]]) => [key, title]);
-  if (!(workload.kind in TRAFFIC)) kinds.push([workload.kind, workload.kind]);
+  const kinds = Object.values({ ...TRAFFIC, [workload.kind]: workload }).map((one) => [one.kind, trafficTitle(one)]);
   const traffic = select("traffic", "Traffic", kinds, workload.kind, (kind) => {
-    scenario.workload = { ...TRAFFIC[kind][1] };
+    scenario.workload = { ...TRAFFIC[kind] };
     rebuild();
   });
   const buffer = slider("buffer", "Receive buffer", SCALES.buffer, transport.receive_buffer, "6MiB", put(transport, "receive_buffer"));
@@ -122,6 +127,12 @@ export function showControls(panel, state, changed, rebuild) {
     shown.push(add);
   }
   replaceControls(panel, shown);
+}
+
+/** Names traffic by its amounts; by its kind alone if an amount is not a plain text. */
+function trafficTitle(workload) {
+  const title = TITLES[workload.kind]?.(workload) ?? workload.kind;
+  return /undefined|\[object/.test(title) ? workload.kind : title;
 }
 
 /** The name of a new path: path3 after two paths, or the next one that is free. */

@@ -11,6 +11,8 @@ import { showControls } from "./controls.js";
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const SAMPLES = 300;
+/** The entry of the list for a scenario that is no preset. */
+const OWN = "own";
 const DASHES = [[], [6, 3]];
 /** A run shows its packets when it is this long after the window. */
 const MARGIN_NS = 250e6;
@@ -148,8 +150,9 @@ function drawRuns() {
   const shown = sides.filter((one) => one.run);
   for (const one of shown) {
     const { metrics } = one.run.result;
-    const delay = metrics.app_delay_ms ? `, packet delay ${short(metrics.app_delay_ms.p95)} ms (p95)` : "";
-    at(`summary${one.side}`).textContent = `${short(metrics.goodput_bps / 1e6)} Mbit/s${delay}`;
+    const [name, delay] = metrics.block_delay_ms ? ["block", metrics.block_delay_ms] : ["packet", metrics.app_delay_ms];
+    const words = delay ? `, ${name} delay ${short(delay.p95)} ms (p95), ${short(delay.max)} ms (longest)` : "";
+    at(`summary${one.side}`).textContent = `${short(metrics.goodput_bps / 1e6)} Mbit/s${words}`;
   }
   if (!shown.length) return;
   for (const one of shown) one.charted = one.complete;
@@ -193,13 +196,17 @@ function drawBoth(shown) {
 
 const ROWS = [
   ["goodput (Mbit/s)", ({ metrics }) => metrics.goodput_bps / 1e6],
+  ["block delay, mean (ms)", ({ metrics }) => metrics.block_delay_ms?.mean],
+  ["block delay, p95 (ms)", ({ metrics }) => metrics.block_delay_ms?.p95],
+  ["block delay, longest (ms)", ({ metrics }) => metrics.block_delay_ms?.max],
   ["packet delay, median (ms)", ({ metrics }) => metrics.app_delay_ms?.p50],
   ["packet delay, p95 (ms)", ({ metrics }) => metrics.app_delay_ms?.p95],
+  ["packet delay, longest (ms)", ({ metrics }) => metrics.app_delay_ms?.max],
   ["blocked at the receiver, p95 (ms)", ({ metrics }) => metrics.blocking_ms?.p95],
   ["receive buffer, largest (packets)", ({ metrics }) => metrics.receive_buffer_packets.max],
   ["request latency, p95 (ms)", ({ metrics }) => metrics.request_latency_ms?.p95],
   ["completion (s)", ({ metrics }) => metrics.completion_time_s],
-  ["aggregation benefit", ({ metrics }) => metrics.aggregation_benefit],
+  ["aggregation benefit (0: the best path, 1: all paths)", ({ metrics }) => (metrics.block_delay_ms ? null : metrics.aggregation_benefit)],
   ["retransmissions", ({ metrics }) => metrics.retransmissions],
   ["copies", ({ metrics }) => metrics.reinjections],
 ];
@@ -241,7 +248,7 @@ function choose(side, index) {
 }
 
 function forgetWhy() {
-  at("why-words").replaceChildren();
+  at("why-words").textContent = "Click a packet, or choose one with the arrow keys, to see why it took its path.";
   at("why-title").textContent = "Why?";
 }
 
@@ -291,7 +298,7 @@ function listen() {
   window.addEventListener("resize", () => requestAnimationFrame(draw));
   window.addEventListener("hashchange", () => {
     state = fromAddress(location.hash) ?? state;
-    at("preset").selectedIndex = -1;
+    at("preset").value = OWN;
     rebuild();
   });
 }
@@ -308,7 +315,7 @@ async function copied(text, otherwise) {
 
 /** Simulates a changed state. No preset is selected then, so each one can be chosen again. */
 function changed() {
-  at("preset").selectedIndex = -1;
+  at("preset").value = OWN;
   showWindow();
   simulate();
 }
@@ -349,7 +356,7 @@ function showLegend() {
 
 function rebuild() {
   showControls(at("controls"), state, changed, () => {
-    at("preset").selectedIndex = -1;
+    at("preset").value = OWN;
     rebuild();
   });
   [0, 1].forEach(showScheduler);
@@ -365,7 +372,7 @@ async function begin() {
     groups[group] ??= at("preset").appendChild(Object.assign(document.createElement("optgroup"), { label: group }));
     groups[group].append(new Option(title, index));
   });
-  at("preset").selectedIndex = fromAddress(location.hash) || DATA.opened ? -1 : 0;
+  at("preset").value = fromAddress(location.hash) || DATA.opened ? OWN : 0;
   listen();
   rebuild();
   const module = await compiled();

@@ -27,6 +27,8 @@ export function packetsOf(table) {
     bytes: table.bytes[row],
     sent: table.sent_ns[row],
     arrived: table.arrived_ns[row],
+    duplicate: table.duplicate_ns[row],
+    end: table.arrived_ns[row] ?? table.duplicate_ns[row],
     delivered: table.delivered_ns[row],
     retransmission: table.retransmission[row],
     reinjection: table.reinjection[row],
@@ -35,7 +37,7 @@ export function packetsOf(table) {
 
 /** The latest moment that a diagram of these packets shows, in nanoseconds. */
 export function endOf(packets, to) {
-  return packets.reduce((end, one) => Math.max(end, one.arrived ?? 0, one.delivered ?? 0), to);
+  return packets.reduce((end, one) => Math.max(end, one.end ?? 0, one.delivered ?? 0), to);
 }
 
 /**
@@ -67,16 +69,16 @@ export function drawSpaceTime(canvas, packets, names, [from, to], chosen) {
       const marked = index === chosen;
       const style = { colour: marked ? colour("ink") : paint, width: marked ? 3 : thin, dash: packet.retransmission ? [4, 2] : [] };
       const start = [across(packet.sent), sender];
-      const end = packet.arrived === null
+      const end = packet.end === null
         ? [across(packet.sent + lost), sender + BAND * 0.55]
-        : [across(packet.arrived), receiver];
+        : [across(packet.end), receiver];
       hits.push({ index, start, end });
-      if (packet.arrived === null) {
+      if (packet.end === null) {
         line(pen, [start, end], { ...style, colour: marked ? style.colour : colour("lost") });
         cross(pen, end);
         return;
       }
-      line(pen, [start, end], style);
+      line(pen, [start, end], { ...style, alpha: packet.duplicate === null || marked ? 1 : 0.4 });
       const lane = Math.min(lanes[path][place], MOST_LANES - 1);
       if (lane >= 0) {
         const y = receiver + 5 + lane * LANE;

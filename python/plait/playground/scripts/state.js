@@ -4,14 +4,21 @@
 import { amount } from "./scale.js";
 
 /**
- * A state from a preset or from a file that `plait play` opened. Each path gets its default name;
- * the window begins at the end of the warm-up.
+ * A state from a preset or from a file that `plait play` opened. Each path gets its default name.
+ * The window begins at the first outage after the warm-up, or at the end of the warm-up.
  */
 export function stateOf({ scenario, schedulers, from_s, length_ms }) {
-  const start = from_s ?? seconds(scenario.warmup ?? "0s");
+  const start = from_s ?? Math.max(seconds(scenario.warmup ?? "0s"), firstOutage(scenario));
   const named = scenario.path.map((path, index) => ({ name: `path${index + 1}`, ...path }));
   const own = structuredClone({ ...scenario, path: named });
   return { scenario: own, schedulers: [...schedulers], from_s: start, length_ms: length_ms ?? 30 };
+}
+
+/** The beginning of the first outage in seconds; 0 without one. */
+function firstOutage({ path }) {
+  const lists = path.map(({ outages }) => outages).filter(Array.isArray);
+  const starts = lists.flat().map(({ from }) => seconds(from ?? "0s"));
+  return starts.length ? Math.min(...starts) : 0;
 }
 
 export function toAddress(state) {

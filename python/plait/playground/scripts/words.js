@@ -49,7 +49,6 @@ function verdictWords(path, decision) {
     ? `${path.in_flight} in flight + ${path.queued} queued of ${path.cwnd}`
     : `${path.in_flight} of ${path.cwnd} in flight`;
   const words = {
-    worse: path.srtt_ns === null ? "worse" : `worse: srtt ${milliseconds(path.srtt_ns)} ms`,
     "passed-over": "passed over",
     open: "available",
     "not-established": "not established",
@@ -87,7 +86,10 @@ function element(name, words, attributes = {}) {
 export function packetWords(packet, names) {
   const kind = packet.reinjection ? "copy of segment" : packet.retransmission ? "retransmission of segment" : "segment";
   const sent = `${kind} ${packet.segment} on ${names[packet.path]}, sent at ${moment(packet.sent)}`;
-  if (packet.arrived === null) return `${sent}: lost, or a duplicate`;
+  if (packet.end === null) return `${sent}: lost, or on its way at the end`;
+  if (packet.duplicate !== null) {
+    return `${sent}: arrived after ${milliseconds(packet.end - packet.sent)} ms, a duplicate of data that had arrived before`;
+  }
   const way = `arrived after ${milliseconds(packet.arrived - packet.sent)} ms`;
   if (packet.delivered === null) return `${sent}: ${way}, not delivered until the end`;
   const waited = packet.delivered - packet.arrived;

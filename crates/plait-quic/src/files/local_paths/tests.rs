@@ -34,7 +34,9 @@ fn refusal(opened: Result<LocalPaths, Error>) -> String {
 fn an_interface_that_is_not_there_is_named_with_those_that_are() {
     let error = refusal(open("192.0.2.1:9", &[], &["wlan99"], &[]));
     assert!(
-        error.starts_with("interface wlan99: no address that leads to 192.0.2.1:9") && error.contains("lo"),
+        error.starts_with("no connection: interface wlan99: no address that leads to 192.0.2.1:9; ")
+            && error.contains("interfaces with an address: ")
+            && error.contains("lo"),
         "{error}"
     );
 }
@@ -48,7 +50,7 @@ fn what_is_not_there_is_waited_for_if_something_else_is() {
     assert_eq!(local_paths.addresses(), [IpAddr::from([127, 0, 0, 2])]);
     assert_eq!(local_paths.awaited(), ["192.0.2.77", "wlan99"]);
     let error = refusal(open("127.0.0.1:9", &["192.0.2.77"], &[], &[]));
-    assert!(error.starts_with("local address 192.0.2.77: "), "{error}");
+    assert!(error.starts_with("no connection: local address 192.0.2.77: "), "{error}");
 }
 
 #[test]

@@ -4,16 +4,23 @@
 //! # Spacing
 //! A train is a run of segments sent until the first one is acknowledged, 16 at most. It needs as
 //! long at the bottleneck as the longer one of two intervals: between the transmissions, and
-//! between the acknowledgements. The train counts only if the acknowledgements are further apart
-//! than the transmissions, or if a queue lengthens the round trip. Otherwise the sender was the
-//! bottleneck. A loss ends the train. The estimate is the smallest spacing
-//! of the last 5 to 10 s with trains.
+//! between the acknowledgements. A loss ends the train. The estimate is the smallest spacing of the
+//! last 5 to 10 s with trains.
+//!
+//! If the sender spaced the train, the bottleneck was idle in between. Then the spacing is too
+//! large, never too small. So a train that shows less than the estimate always counts. The first
+//! train, and one that shows more, count only with a sign of a queue: the acknowledgements are
+//! further apart than the transmissions, or the round trip is longer than without queues. The sign
+//! can mislead, because the queue may be that of the last segments alone. An estimate that is too
+//! large keeps segments away from the path, so the sender spaces all later trains. Only their
+//! smaller values correct it.
 //!
 //! # Backlog
 //! Each segment occupies the bottleneck for one spacing. Acknowledgements correct the time when
 //! it is free. With n segments in flight it is free at most n spacings from now. It is free no
 //! earlier than n spacings after the arrival of the newest acknowledged segment, a smallest round
-//! trip ago.
+//! trip ago. The round trip of a train's first segment shows how long that segment was queued. The
+//! bottleneck is free earlier by as much as the prediction at its transmission was longer.
 
 use crate::time::{Duration, Time};
 use crate::view::Path;
@@ -55,6 +62,8 @@ impl Minimum {
 struct Train {
     first_sent: u64,
     last_sent: u64,
+    /// The predicted queueing delay of the first segment.
+    wait: u64,
     /// Segments sent, without the first one.
     sent: u32,
     /// Packets in flight up to the first segment of the train, until it is acknowledged.
@@ -167,10 +176,12 @@ impl Bottleneck {
             }
             Some(_) => {}
             None => {
+                let own = self.spacing(path).saturating_mul(u64::from(sent));
                 let ahead = path.in_flight.saturating_sub(sent - 1).max(1);
                 self.train = Some(Train {
                     first_sent: now,
                     last_sent: now,
+                    wait: self.free.saturating_sub(now).saturating_sub(own),
                     sent: sent - 1,
                     ahead,
                     first_acked: None,
@@ -230,6 +241,7 @@ impl Bottleneck {
             // A retransmission fills a gap, and many segments are acknowledged at once.
             self.train = None;
         }
+        let waited = path.latest_rtt.as_nanos().saturating_sub(self.round_trip(path));
         let train = self.train.as_mut()?;
         match train.first_acked {
             Some(_) => {
@@ -240,6 +252,7 @@ impl Bottleneck {
             None => {
                 // The acknowledgement may cover more of the train: the train begins at its end.
                 train.first_acked = Some(now);
+                self.free = self.free.saturating_sub(train.wait.saturating_sub(waited));
                 train.sent = train.sent.saturating_sub(acked - train.ahead);
             }
         }
@@ -249,9 +262,13 @@ impl Bottleneck {
             return None;
         }
         self.train = None;
+        if train.acked < SHORTEST || train.moments < MOMENTS {
+            return None;
+        }
         let (sent, back) = (train.last_sent - train.first_sent, now - first_acked);
-        let queued = path.latest_rtt.as_nanos() > self.round_trip(path) / 8 * 9;
-        let counts = train.acked >= SHORTEST && train.moments >= MOMENTS && (back > sent / 8 * 9 || queued);
-        counts.then(|| back.max(sent) / u64::from(train.acked)).filter(|&spacing| spacing > 0)
+        let spacing = back.max(sent) / u64::from(train.acked);
+        let queued = back > sent / 8 * 9 || path.latest_rtt.as_nanos() > self.round_trip(path) / 8 * 9;
+        let smaller = self.spacing.get().is_some_and(|known| spacing < known);
+        Some(spacing).filter(|&spacing| spacing > 0 && (queued || smaller))
     }
 }

@@ -80,19 +80,32 @@ fn an_unmeasured_path_has_no_queue() {
 /// from 100 ms on. Returns the scheduler and its path.
 fn train(count: u64, sent_apart: u64, apart: u64, rtt: u64) -> (Plait, Path) {
     let (mut plait, mut path) = (plait(&[]), path(0, 100, 50));
+    further_train(&mut plait, &mut path, 0, count, sent_apart, apart, rtt);
+    (plait, path)
+}
+
+/// Sends such a train from `begin` milliseconds on, and acknowledges it from 100 ms later on.
+fn further_train(
+    plait: &mut Plait,
+    path: &mut Path,
+    begin: u64,
+    count: u64,
+    sent_apart: u64,
+    apart: u64,
+    rtt: u64,
+) {
     let connection = Connection::default();
     for segment in 0..count {
-        plait.decide(at(segment * sent_apart), &connection, core::slice::from_ref(&path));
+        plait.decide(at(begin + segment * sent_apart), &connection, core::slice::from_ref(path));
         path.in_flight += 1;
-        plait.on_event(&sent(0, segment), &connection, core::slice::from_ref(&path));
+        plait.on_event(&sent(0, segment), &connection, core::slice::from_ref(path));
     }
     for segment in 0..count {
         path.in_flight -= 1;
         path.latest_rtt = Duration::from_millis(rtt);
-        plait.on_event(&acked(0, 1, rtt), &connection, core::slice::from_ref(&path));
-        plait.decide(at(100 + segment * apart), &connection, core::slice::from_ref(&path));
+        plait.on_event(&acked(0, 1, rtt), &connection, core::slice::from_ref(path));
+        plait.decide(at(begin + 100 + segment * apart), &connection, core::slice::from_ref(path));
     }
-    (plait, path)
 }
 
 #[test]
@@ -109,6 +122,43 @@ fn a_train_measures_the_spacing_of_its_acknowledgements() {
 fn a_train_at_the_pace_of_the_sender_measures_nothing() {
     let (plait, path) = train(10, 5, 5, 100);
     assert!(!plait.bottlenecks[0].is_measured(&path));
+}
+
+/// An estimate of 8 ms keeps segments away from the path, so that the sender spaces all trains. Each
+/// smaller spacing is nearer to that of the bottleneck, and a larger one says nothing.
+#[test]
+fn an_estimate_that_is_too_large_does_not_last() {
+    let (mut plait, mut path) = train(10, 0, 8, 100);
+    assert_eq!(plait.bottlenecks[0].spacing(&path), 8 * MILLI);
+    for (begin, apart, expected) in [(1000, 9, 8), (2000, 6, 6), (3000, 7, 6), (4000, 4, 4)] {
+        further_train(&mut plait, &mut path, begin, 10, apart, apart, 100);
+        assert_eq!(plait.bottlenecks[0].spacing(&path), expected * MILLI, "sent {apart} ms apart");
+    }
+}
+
+/// 20 segments of 5 ms each are in flight all the time, at the pace of the acknowledgements. If they
+/// were in the queue of the bottleneck, the round trip would be 100 ms longer.
+#[test]
+fn a_round_trip_without_a_queue_ends_the_predicted_one() {
+    let backlog = |rtt: u64| {
+        let (mut plait, mut path) = train(10, 0, 5, 100);
+        let connection = Connection::default();
+        path.latest_rtt = Duration::from_millis(rtt);
+        plait.decide(at(1000), &connection, core::slice::from_ref(&path));
+        for segment in 10..30 {
+            path.in_flight += 1;
+            plait.on_event(&sent(0, segment), &connection, core::slice::from_ref(&path));
+        }
+        for step in 0..60 {
+            path.in_flight -= 1;
+            plait.on_event(&acked(0, 1, rtt), &connection, core::slice::from_ref(&path));
+            plait.decide(at(1005 + 5 * step), &connection, core::slice::from_ref(&path));
+            path.in_flight += 1;
+            plait.on_event(&sent(0, 30 + step), &connection, core::slice::from_ref(&path));
+        }
+        plait.bottlenecks[0].free() / MILLI - 1300
+    };
+    assert_eq!((backlog(100), backlog(200)), (5, 100));
 }
 
 #[test]

@@ -35,7 +35,7 @@ const FLOW_CONTROL: KeyInfo = key(
     "congestion_control",
     "a controller's name, such as \"cubic\"",
     Otherwise("the transport's; newreno if that couples paths"),
-    "Its congestion controller: one of the transport's that does not couple paths, or \"FILE.py:CLASS\".",
+    "Its congestion controller: one of the transport's that does not couple paths, or a class of your own.",
 );
 const FLOW_PACKET: KeyInfo = key(
     "packet",
@@ -87,7 +87,7 @@ pub const FLOW_MULTIPATH: TableInfo = TableInfo {
             "congestion_control",
             "a controller's name, such as \"olia\"",
             Otherwise("the transport's"),
-            "Its congestion controller: one of the transport's, or \"FILE.py:CLASS\".",
+            "Its congestion controller: one of the transport's, or a class of your own.",
         ),
     ],
     later: &[],

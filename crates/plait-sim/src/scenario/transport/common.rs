@@ -91,7 +91,7 @@ pub(super) const CONGESTION_CONTROL: TransportOption = option(
     "congestion_control",
     Text("newreno"),
     "The congestion controller: each path by itself ({alone}), or coupled ({coupled}). Or a class of your own, \
-     \"FILE.py:CLASS\", with parameters.",
+     \"FILE.py:CLASS\" or \"LIBRARY.so:CLASS\", with parameters.",
     |options| {
         let family = options.controllers();
         OptionField::Controller(&mut options.congestion_control, family)

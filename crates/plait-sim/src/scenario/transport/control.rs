@@ -7,13 +7,11 @@ use std::borrow::Cow;
 use super::option::listed;
 use super::{Protocol, TransportOptions};
 use crate::error::ScenarioError;
+use crate::format::names_class;
 use crate::scenario::reader::{Item, unknown};
 
-/// Endings of the files of users' own controllers.
-const FILES: [&str; 1] = [".py"];
-
 /// The congestion control of a path: a name of the transport's list of controllers, or a user's own
-/// controller, `FILE.py:CLASS:parameter=value:…`.
+/// controller, `FILE.py:CLASS:parameter=value:…` or `LIBRARY.so:CLASS:parameter=value:…`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CongestionControl {
     name: Cow<'static, str>,
@@ -27,7 +25,7 @@ impl CongestionControl {
     /// The controller `name`, if there is one or a file may have it.
     pub fn new(name: &str) -> Option<Self> {
         let listed = Algorithm::ALL.iter().map(|it| it.info().name).find(|it| *it == name);
-        let own = || names_own(name).then(|| name.to_owned().into());
+        let own = || names_class(name).then(|| name.to_owned().into());
         Some(Self { name: listed.map(Cow::Borrowed).or_else(own)?, own: None })
     }
 
@@ -43,7 +41,7 @@ impl CongestionControl {
 
     /// Whether the controller is a user's own.
     pub fn is_own(&self) -> bool {
-        names_own(&self.name)
+        names_class(&self.name)
     }
 
     /// The factory of a user's own controller, once it is [set](Self::set_own).
@@ -118,11 +116,6 @@ impl CongestionControl {
         };
         doc.replace("{alone}", &of(false).join("; ")).replace("{coupled}", &of(true).join(", "))
     }
-}
-
-/// True for `FILE.py:CLASS`.
-fn names_own(name: &str) -> bool {
-    name.split(':').next().is_some_and(|file| FILES.iter().any(|ending| file.ends_with(ending)))
 }
 
 fn in_tcp(name: &str) -> Option<&'static ControllerInfo> {
