@@ -187,9 +187,9 @@ def test_socks_says_what_is_not_allowed(tmp_path: Path) -> None:
         assert far.stdout is not None
         assert far.stderr is not None
         told = far.stdout.readline().split()
-        assert (told[:2], "--secret" in told) == (["plait", "proxy"], False)
+        assert (told[:2], told[-2:]) == (["plait", "proxy"], ["--secret-file", "secret"])
         assert "no connection is allowed" in far.stderr.readline()
-        with running(*told[2:], "--socks", "127.0.0.1:0", folder=tmp_path) as near:
+        with running(*told[2:-2], "--socks", "127.0.0.1:0", folder=tmp_path) as near:
             assert near.stdout is not None
             host, port = near.stdout.readline().removeprefix("SOCKS5 at ").rsplit(":", 1)
             with socket.create_connection((host, int(port)), timeout=60) as client:
@@ -218,7 +218,7 @@ def test_a_scheduler_that_fails_ends_the_near_end(echo: int, tmp_path: Path) -> 
     ("arguments", "words"),
     [
         ([], "HOST:PORT and --fingerprint are needed, or --serve"),
-        (["host:1", "--fingerprint", "0" * 64], "as the receiver prints it"),
+        (["host:1", "--fingerprint", "0" * 64], "the same as at the listening end"),
         (["host:1", "--allow", "*:*"], "not provided: --fingerprint <HEX> --serve"),
         (["--serve", "--socks", "127.0.0.1:0"], "'--serve' cannot be used with '--socks"),
         (["--serve", "--redundant-port", "22"], "'--serve' cannot be used with '--redundant-port"),

@@ -370,7 +370,7 @@ def test_the_command_sends_to_the_command(content: Path, process: Command, tmp_p
         listening = json.loads(receiving.stdout.readline())
         assert (listening["event"], listening["secret"]) == ("listening", None), "a given secret is not shown"
         to = [listening["address"], "--fingerprint", listening["fingerprint"]]
-        assert process("send", str(content), *to).stderr.endswith("as the receiver prints it\n")
+        assert process("send", str(content), *to).stderr.startswith("plait: a secret is needed")
         refused = process("send", str(content), *to, "--secret", "x", "--redundant", "--scheduler", "ecf")
         assert (refused.returncode, "cannot be used with" in refused.stderr) == (2, True)
         locals_ = ["--local", LOCALS[0], "--local", LOCALS[1]]
