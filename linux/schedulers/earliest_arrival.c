@@ -35,7 +35,7 @@ static struct plait_parameter *const parameters[] = {
 /* A minimum covers between one and two of these periods, in nanoseconds. */
 #define PERIOD		5000000000ULL
 /* Segments in the queue of a bottleneck, if a quarter of the bandwidth-delay product is less. */
-#define BURST		TRAIN
+#define BURST		24U
 /* Number of segments remembered. */
 #define SEGMENTS	1024U
 

@@ -18,7 +18,7 @@
 //!    because windows and delays may change until one is.
 //! 2. *Trains.* `plait/bottleneck.rs` measures the spacing of segments at the bottleneck and
 //!    follows its backlog. Until a path is measured, no segment waits in its queue.
-//! 3. *Limits.* Out of slow start, at most 16 segments, or a quarter of the bandwidth-delay product
+//! 3. *Limits.* Out of slow start, at most 24 segments, or a quarter of the bandwidth-delay product
 //!    and 3 segments, are in the bottleneck's queue. A burst after a stalled receive window would
 //!    otherwise overflow short queues. While data waits for the receiver's window, the queue is
 //!    drained to that number too: segments in a queue take up the window.

@@ -26,7 +26,7 @@ use crate::time::{Duration, Time};
 use crate::view::Path;
 
 /// The largest number of segments of a train.
-pub(super) const TRAIN: u32 = 16;
+const TRAIN: u32 = 16;
 /// The smallest number of segments that measure a spacing.
 const SHORTEST: u32 = 3;
 /// Acknowledgements of a whole train that come at fewer moments were delayed together.

@@ -1,13 +1,13 @@
 //! Rule 3: limits.
 
-use super::{Plait, bottleneck};
+use super::Plait;
 use crate::decision::Decision;
 use crate::time::{Duration, Time};
 use crate::view::{Connection, MAX_PATHS, Path, usable};
 
 /// Segments that may be in the queue of a bottleneck, if a quarter of the bandwidth-delay product
-/// is less: a whole train.
-const BURST: u64 = bottleneck::TRAIN as u64;
+/// is less.
+const BURST: u64 = 24;
 
 impl Plait {
     /// The limit that a path should have.

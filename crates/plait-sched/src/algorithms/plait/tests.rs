@@ -178,7 +178,7 @@ fn a_loss_ends_a_train() {
     assert!(!plait.bottlenecks[0].is_measured(&path));
 }
 
-/// The measured path has a product of 20 segments, so 16 segments may be in its queue. 30 in
+/// The measured path has a product of 20 segments, so 24 segments may be in its queue. 30 in
 /// flight, sent at once, keep the bottleneck busy for 150 ms: 30 segments.
 #[test]
 fn a_limit_bounds_the_queue_of_the_bottleneck() {
@@ -197,8 +197,8 @@ fn a_limit_bounds_the_queue_of_the_bottleneck() {
     let held = Decision::Limit { path: PathId(0), in_flight: 30 };
     assert_eq!(limits(&mut plait, &mut path, &connection, 30), held, "nothing more leaves");
     let narrow = Connection { window_left: 500, ..connection };
-    let drained = Decision::Limit { path: PathId(0), in_flight: 16 };
-    assert_eq!(limits(&mut plait, &mut path, &narrow, 0), drained, "30 in flight, 14 too many");
+    let drained = Decision::Limit { path: PathId(0), in_flight: 24 };
+    assert_eq!(limits(&mut plait, &mut path, &narrow, 0), drained, "30 in flight, 6 too many");
 }
 
 #[test]
