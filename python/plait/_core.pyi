@@ -17,6 +17,8 @@ __all__ = [
     "End",
     "Event",
     "Foreign",
+    "ForeignController",
+    "ForeignWorkload",
     "Job",
     "Library",
     "Limit",
@@ -778,7 +780,7 @@ class Pool:
         base: str | PathLike[str],
         scheduler: str | None = None,
         foreign: Foreign | None = None,
-        controllers: Sequence[ForeignController] = (),
+        controllers: Sequence[ForeignController] = ...,
         workload: ForeignWorkload | None = None,
         seed: int | None = None,
     ) -> None:

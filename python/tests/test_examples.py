@@ -35,7 +35,7 @@ FENCE = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"(?:#|//) file: (\S+)\n")
 SLOW = ("make ", "git clone", "apt-get")
 """Beginnings of commands that install or run everything, this test included."""
-KINDS = ("sh", "bash", "python", "toml", "rust", "c", "text", "")
+KINDS = ("sh", "bash", "python", "toml", "ini", "rust", "c", "text", "")
 NO_RUN = {
     "README.md": "needs namespaces; test_link.py types its two commands where they are allowed",
     "docs/quick-start-sending.md": "needs namespaces; test_link.py sends a file as there",

@@ -205,7 +205,7 @@ def test_switching_the_scheduler_draws_its_packets(runs: Opened, comparison: pla
     kinds = held["retransmission"].cast(int) + held["reinjection"].cast(int)
     assert sorted(map(tuple, drawn)) == sorted(zip(held["sequence"], kinds, strict=True))
     assert {0, 2} <= {kind for _, kind in drawn}
-    assert sum(points for name, _, points in after if name == "late") > 0
+    assert sum(points for name, _, points in after if name == "duplicates") > 0
     runs.page.click("button[data-run='0']")
     assert runs.traces("g0-schedule") == before
 
