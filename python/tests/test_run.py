@@ -81,7 +81,7 @@ def test_a_duplicate_arrives_and_is_not_a_loss(
     assert not (arrived & duplicate).any()
     assert duplicate.sum() > 0.2 * packets.height
     assert (packets["duplicate_ns"] > packets["sent_ns"]).filter(duplicate).all()
-    # What was sent early enough has arrived, unless a link lost it.
+    # Early packets have arrived, unless a link lost them.
     early = packets.filter(~arrived & ~duplicate & (pl.col("sent_ns") < 4e9))
     assert early.is_empty() == (loss == "0%")
 

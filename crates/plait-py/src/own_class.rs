@@ -16,7 +16,7 @@ pub(crate) struct OwnClass {
 }
 
 impl OwnClass {
-    /// Keeps what the constructor was given.
+    /// Keeps the arguments of the constructor.
     pub(crate) fn new(arguments: &Bound<'_, PyTuple>, keywords: Option<&Bound<'_, PyDict>>) -> Self {
         let keywords = keywords.map(|keywords| keywords.clone().unbind());
         Self { arguments: arguments.clone().unbind(), keywords }
