@@ -8,7 +8,7 @@ import polars as pl
 from drawing import dots
 from study import Answer, change, values, with_interval, written
 
-from plait.statistics.estimate import Estimate, mean, resampled_change
+from plait.statistics.estimate import Estimate, change_of_mean, mean
 from plait.support.pages import markdown
 
 WAYS = ("one-way", "two-way")
@@ -42,7 +42,7 @@ def answer(runs: pl.DataFrame) -> Answer:
                 both, alone = values(some["two-way"], name), values(some["one-way"], name)
                 cells.append(with_interval(scaled(mean(both), scale), 1))
                 cells.append(
-                    with_interval(resampled_change(both, alone) or Estimate(float("nan")), 0, signed=True)
+                    with_interval(change_of_mean(both, alone) or Estimate(float("nan")), 0, signed=True)
                 )
             back = mean(values(some["two-way"], "flows.back.goodput_bps"))
             lines.append([f"`{scheduler}`", *cells, with_interval(scaled(back, 1e-6), 1)])

@@ -13,7 +13,7 @@ import plait
 from plait.plots.style import colour, label, legend, line, new_figure
 from plait.runs.experiment import frame, grid
 from plait.runs.run import Task
-from plait.statistics.estimate import Estimate, mean, resampled_change
+from plait.statistics.estimate import Estimate, change_of_mean, mean
 from plait.support.pages import markdown
 from studies.networks import FOLDER
 
@@ -131,7 +131,7 @@ def values(buffers: Sweep, ratios: Sweep, loads: Sweep) -> dict[str, str]:
                     key = f"{title} {place} {scheduler} {word}"
                     made[key] = written(mean(numbers(runs, name, scale)).value, decimals)
                     base = found["lowest-rtt"][places.index(place)]
-                    change = resampled_change(numbers(runs, name), numbers(base, name))
+                    change = change_of_mean(numbers(runs, name), numbers(base, name))
                     made[f"{key} change"] = "–" if change is None else with_interval(change, signed=True)
     return made
 

@@ -17,7 +17,7 @@ from plait.results.metrics import direction
 from plait.runs.experiment import frame, grid
 from plait.runs.run import Task
 from plait.scenarios.scheduler import parse_choice
-from plait.statistics.estimate import mean, resampled_change
+from plait.statistics.estimate import change_of_mean, mean
 from plait.support.pages import markdown
 from studies.choosing import numbers, panels
 from studies.networks import FOLDER
@@ -76,7 +76,7 @@ def answer() -> Answer:
         base, own = (measured(span, choice) for choice in (BASE, NAME))
         lines = []
         for place, before, after in zip(span.places, base, own, strict=True):
-            change = resampled_change(after, before)
+            change = change_of_mean(after, before)
             if change is not None and direction(span.metric) < 0:
                 change = change.negated()
             text = "–" if change is None else with_interval(change, signed=True)

@@ -17,7 +17,7 @@ import plait.gym
 from plait.plots.style import colour, label, legend, line, new_figure
 from plait.runs.experiment import frame, grid
 from plait.runs.run import Task
-from plait.statistics.estimate import mean, resampled_change
+from plait.statistics.estimate import change_of_mean, mean
 from plait.support.pages import markdown
 from studies.example import EXAMPLES, listing
 from studies.networks import BASE, FOLDER, schedulers
@@ -100,10 +100,10 @@ def told(trainings: Trainings, fixed: pl.DataFrame, own: pl.DataFrame, rate: flo
     for name, found in rows:
         changes = {}
         for base in (BASE, best):
-            change = resampled_change(found, column(fixed, base))
+            change = change_of_mean(found, column(fixed, base))
             changes[base] = "–" if change is None or base == name else with_interval(change, signed=True)
             values[f"{name} against {base if base == BASE else 'best'}"] = changes[base]
-        change = resampled_change(found, column(own, UNTRAINED))
+        change = change_of_mean(found, column(own, UNTRAINED))
         assert change is not None
         values[f"{name} against untrained"] = with_interval(change, signed=True)
         average = mean(found)

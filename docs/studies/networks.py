@@ -18,7 +18,7 @@ from study import with_interval, written
 
 import plait
 from plait.runs.experiment import frame, grid
-from plait.statistics.estimate import Estimate, mean, resampled_change
+from plait.statistics.estimate import Estimate, change_of_mean, mean
 from plait.support.pages import markdown
 
 FOLDER = Path(__file__).resolve().parents[1] / "networks"
@@ -114,7 +114,7 @@ class Networks:
 
     def change(self, network: str, scheduler: str, name: str, base: str = BASE) -> Estimate:
         """Return the percentage by which the metric is above that of `base`."""
-        found = resampled_change(self.column(network, scheduler, name), self.column(network, base, name))
+        found = change_of_mean(self.column(network, scheduler, name), self.column(network, base, name))
         if found is None:
             message = f"{network}: {name} of {base} is zero: there is no change in percent"
             raise plait.RunError(message)

@@ -10,7 +10,7 @@ from typing import Any
 from plait.papers.description import Claim, Expected, Paper, PaperScenario
 from plait.papers.runs import Results, run_metric
 from plait.scenarios.models import asymmetry, max_blocking_ms
-from plait.statistics.estimate import Estimate, mean, median, resampled_change
+from plait.statistics.estimate import Estimate, change_of_mean, mean, median
 
 ROUNDING = 1e-9
 """Relative difference that rounding may cause between two ways to compute a value."""
@@ -279,7 +279,7 @@ def _against(
     kind, _, rest = name.partition(".")
     if kind == "mean":
         pairs = _pairs(paper, results, key, base, rest)
-        return resampled_change([one for one, _ in pairs], [other for _, other in pairs]) if pairs else None
+        return change_of_mean([one for one, _ in pairs], [other for _, other in pairs]) if pairs else None
     if kind == "median":
         one, other = (estimate(paper, results, *each, name) for each in (key, base))
         return None if one is None or other is None else _percent(one.value, other.value)

@@ -68,7 +68,7 @@ def mean(values: Values) -> Estimate:
 def bootstrap_mean(values: Values) -> Estimate:
     """Return the mean with a bootstrap interval, for values far from normally distributed."""
     data = np.asarray(values, dtype=np.float64)
-    return _bootstrap(float(data.mean()), (data,), np.mean)
+    return _bootstrap(data, np.mean)
 
 
 def student(count: Any) -> Any:
@@ -99,7 +99,7 @@ def surely_more_than(share: float, holds: int, count: int) -> bool:
 def median(values: Values) -> Estimate:
     """Return the median with a bootstrap interval."""
     data = np.asarray(values, dtype=np.float64)
-    return _bootstrap(float(np.median(data)), (data,), np.median)
+    return _bootstrap(data, np.median)
 
 
 def median_by_ranks(values: Values) -> Estimate:
@@ -150,30 +150,6 @@ def change_of_mean(values: Values, base: Values) -> Estimate | None:
     return Estimate(value, float(low), float(high)) if varies else Estimate(value)
 
 
-def resampled_change(values: Values, base: Values) -> Estimate | None:
-    """Return by how many percent the mean exceeds that of `base`; runs with one index are pairs.
-
-    As `change_of_mean`, but with a bootstrap interval, which is too narrow for few pairs. Measured
-    pages use it until they are measured again. None unless the base's mean is positive. There is no
-    interval if the base is zero in more than half of the places: resamples of zeros alone, which are
-    exceeded infinitely, would reach into it.
-    """
-    above, below = np.asarray(values, dtype=np.float64), np.asarray(base, dtype=np.float64)
-    if below.mean() <= 0:
-        return None
-
-    def percent(one: Any, other: Any, axis: int) -> Any:
-        mean, base_mean = one.mean(axis=axis), other.mean(axis=axis)
-        of_zero = np.where(mean > 0, np.inf, 0.0)  # two samples of zeros are equal
-        ratio = np.divide(mean, base_mean, out=np.ones_like(mean), where=base_mean > 0) - 1
-        return np.where(base_mean > 0, ratio * 100, of_zero)
-
-    value = float(percent(above, below, -1))
-    if np.count_nonzero(below) < len(below) / 2:
-        return Estimate(value)
-    return _bootstrap(value, (above, below), percent)
-
-
 def change_of_pairs(values: Values, base: Values) -> Estimate:
     """Return the percentage by which values exceed those of `base`, as geometric mean of ratios.
 
@@ -185,7 +161,7 @@ def change_of_pairs(values: Values, base: Values) -> Estimate:
     def percent(logarithm: float | None) -> float | None:
         return None if logarithm is None else float(np.expm1(logarithm)) * 100
 
-    logarithms = _bootstrap(float(ratios.mean()), (ratios,), np.mean)
+    logarithms = _bootstrap(ratios, np.mean)
     return Estimate(
         float(np.expm1(logarithms.value)) * 100, percent(logarithms.low), percent(logarithms.high)
     )
@@ -196,19 +172,20 @@ def _batch(size: int) -> int | None:
     return None if size * RESAMPLES <= MOST_RESAMPLED else max(1, MOST_RESAMPLED // size)
 
 
-def _bootstrap(value: float, data: tuple[Any, ...], statistic: Any) -> Estimate:
-    if len(data[0]) < 2 or all(np.ptp(one) == 0 for one in data):
+def _bootstrap(data: NDArray[np.float64], statistic: Any) -> Estimate:
+    value = float(statistic(data))
+    if len(data) < 2 or np.ptp(data) == 0:
         return Estimate(value)
-    # Not scipy's bootstrap: for an infinite resample it gives no interval and warns.
-    rng, size = np.random.default_rng(1), len(data[0])
-    batch = _batch(size) or RESAMPLES
-    found = []
-    for start in range(0, RESAMPLES, batch):
-        drawn = rng.integers(0, size, (min(batch, RESAMPLES - start), size))
-        found.append(statistic(*(one[drawn] for one in data), axis=-1))
-    tail = (1 - CONFIDENCE) / 2
-    with np.errstate(invalid="ignore"):  # between two infinite resamples
-        low, high = np.quantile(np.concatenate(found), [tail, 1 - tail])
-    # If one is always the same multiple of the other, resamples differ only by rounding.
-    varies = np.isfinite([low, high]).all() and high - low > ROUNDING * max(abs(low), abs(high), 1.0)
-    return Estimate(value, float(low), float(high)) if varies else Estimate(value)
+    found: Any = stats.bootstrap(
+        (data,),
+        statistic,
+        n_resamples=RESAMPLES,
+        batch=_batch(len(data)),
+        confidence_level=CONFIDENCE,
+        method="percentile",
+        rng=np.random.default_rng(1),
+    ).confidence_interval
+    low, high = float(found.low), float(found.high)
+    # If all values are equal but for rounding, so are the resamples.
+    varies = high - low > ROUNDING * max(abs(low), abs(high), 1.0)
+    return Estimate(value, low, high) if varies else Estimate(value)
