@@ -120,7 +120,8 @@ def test_the_command_says_the_same_as_its_json(command: Command, tmp_path: Path)
     assert found.low is not None
     assert f"{found.value / 1e3:.0f} ({found.low / 1e3:.0f} … " in words
     assert "95 % intervals" in words
-    assert "against the best path alone (%)" in words
+    gain = document["alone"]["lowest-rtt"]["gain_percent"]
+    assert f"{gain:+.1f} (" in next(line for line in words.splitlines() if "gain over the best path" in line)
     assert len(list((tmp_path / "out").glob("comparison-*.png"))) == 1
     assert len(list((tmp_path / "out").glob("*/result.json"))) == 8
     page = command("report", "out", "-o", "page.html")

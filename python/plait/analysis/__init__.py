@@ -7,7 +7,8 @@ from plait.sweep import read
 
 analyze(read("results/plan"), metrics=["goodput_bps"], baseline="lowest-rtt").document()
 
-`comparison` compares schedulers in pairs, `regions` divides the parameter space. Independent
+`comparison` compares schedulers in pairs, `alone` runs with each path alone; `regions` divides the
+parameter space. Independent
 evidence is a point, not a seed, so seeds are averaged first. `plait.results.metrics` states once
 which direction of a metric is better.
 """

@@ -8,7 +8,7 @@ two means.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from typing import Any
@@ -20,7 +20,6 @@ from plait._core import ScenarioError
 from plait.analysis.comparison import AgainstBaseline, compare, units
 from plait.analysis.contest import ahead
 from plait.engines.names import EngineName
-from plait.results.benefit import AgainstAlone
 from plait.results.metrics import CLOSE, direction, meant, metric, names_of
 from plait.results.result import Comparison, Result
 from plait.results.summary import (
@@ -45,7 +44,6 @@ from plait.sweep.dataset import SCENARIO
 
 FEW = 3
 """Seeds below which intervals are not reliable."""
-BENEFIT = Wording("", "", 1.0, 2)
 
 
 class Repeated(Sequence[Comparison]):
@@ -193,29 +191,6 @@ class Repeated(Sequence[Comparison]):
             )
             for place, path in enumerate(paths)
         ]
-
-    def alone_rows(self, alone: Sequence[Mapping[str, float]]) -> list[Row]:
-        """Return the rows of goodput against each path alone.
-
-        `alone` has bit/s by the name of the path, one mapping per seed.
-        """
-        rows = {
-            "against the best path alone (%)": "gain_percent",
-            "aggregation benefit, paths alone": "benefit",
-        }
-        held = [
-            [AgainstAlone(value or 0.0, singly) for value, singly in zip(values, alone, strict=False)]
-            for values in _values(self.counted, "goodput_bps")
-        ]
-        found = []
-        for title, key in rows.items():
-            words = PERCENT if key == "gain_percent" else BENEFIT
-            cells = []
-            for one in held:
-                values = [getattr(each, key) for each in one]
-                cells.append(NONE if None in values else _in(words, mean(values)))
-            found.append(Row(title, cells))
-        return found
 
     def gain_rows(self) -> list[Row]:
         """Return the gains over the first scheduler in percent, with the interval over pairs."""

@@ -92,7 +92,8 @@ WORKLOAD = click.option(
 ALONE = click.option(
     "--alone",
     is_flag=True,
-    help="Run each path alone, too, under the same transport, and print the gain over the best of them.",
+    help="Run each path alone, too, under the same transport, and print the gain over the best of them: of the "
+    "completion time of a workload that ends, of the delays of blocks or requests, otherwise of the goodput.",
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +13,8 @@ from rich.text import Text
 from plait._core import ScenarioError
 from plait.cli.sheet import Sheet
 from plait.cli.tables import comparison
-from plait.results.benefit import AgainstAlone
 from plait.results.metrics import meant, names_of
-from plait.results.summary import Row, best, count, heading, metric_rows, path_rows, unused_paths, written
+from plait.results.summary import Row, count, metric_rows, path_rows, unused_paths
 from plait.results.wording import wording
 from plait.scenarios.repetition import MEANING as MEANING_OF_SEEDS
 from plait.support.tables import NONE, Content, beside
@@ -23,6 +22,7 @@ from plait.support.words import expected
 
 if TYPE_CHECKING:
     from plait.analysis import Repeated
+    from plait.analysis.alone import Alone
     from plait.results.result import Result
 
 
@@ -36,11 +36,17 @@ def print_json(document: Any) -> None:
     click.echo(json.dumps(document, indent=2, ensure_ascii=False))
 
 
-def documents(results: Sequence[Result], alone: Sequence[Mapping[str, float]] = ()) -> Any:
-    """Return the JSON of one run, or of several as a list; each with `alone` if that is given."""
+def documents(results: Sequence[Result], alone: Alone = ()) -> Any:
+    """Return the JSON of one run, or of several as a list.
+
+    `alone` has for each run that of each path alone, or nothing.
+    """
     runs: list[dict[str, Any]] = [{**result.data, "scheduler": result.scheduler} for result in results]
-    for run, result, singly in zip(runs, results, alone, strict=False):
-        run["alone"] = AgainstAlone(result.metrics["goodput_bps"], singly).document()
+    if alone:
+        from plait.analysis.alone import alone_document
+
+        for run, result, singly in zip(runs, results, alone, strict=True):
+            run["alone"] = alone_document([result], [singly])
     return runs[0] if len(runs) == 1 else runs
 
 
@@ -54,12 +60,6 @@ against its bound: distance from a bound that no scheduler can beat, in percent 
 """.strip()
 
 
-ALONE = """
-against the best path alone: goodput compared with the best single path, same transport; more is better
-aggregation benefit, paths alone: 0 = the goodput of the best single path, 1 = the sum of all paths alone
-""".strip()
-
-
 BOLD = """
 bold: the best mean, if the interval of its difference from the next one (in pairs) excludes zero
 better by: more than zero is better, for delays too; runs with the same seed are pairs
@@ -69,22 +69,18 @@ no interval of a gain, besides: the mean of the first scheduler may be zero
 """.strip()
 
 
-def print_tables(
-    groups: Sequence[Sequence[Result]], alone: Sequence[Mapping[str, float]] = (), *, latex: bool = False
-) -> None:
+def print_tables(groups: Sequence[Sequence[Result]], alone: Alone = (), *, latex: bool = False) -> None:
     """Print a table per group of runs, and once the meaning of the metrics.
 
-    `alone` has for each group the goodput of each path alone in bit/s, by name; if given, the table
-    compares the runs with it. `latex`: print LaTeX.
+    `alone` has for each group the run of each path alone; if given, the table compares the group
+    with these runs. `latex`: print LaTeX.
     """
     sheet = Sheet(latex=latex)
     for number, group in enumerate(groups):
-        singly = alone[number] if alone else {}
+        singly = alone[number : number + 1]
         for title, content in run_tables(group, sheet.width, singly):
             sheet.table(content, title)
-        if singly:
-            carried = ", ".join(f"{name} {written('goodput_bps', bps)}" for name, bps in singly.items())
-            sheet.line(f"alone, {heading('goodput_bps')}: {carried}")
+        _print_alone(sheet, group, singly)
         if unused := unused_paths([[result] for result in group]):
             sheet.line(unused)
         for result in group:
@@ -96,17 +92,14 @@ def print_tables(
 
             _print_same(sheet, Repeated([Comparison(group)]))
     sheet.line(MEANING, "dim")
-    if alone:
-        sheet.line(ALONE, "dim")
+    _print_meaning_of_alone(sheet, alone)
 
 
-def print_repeated(
-    found: Repeated, alone: Sequence[Mapping[str, float]] = (), *, latex: bool = False
-) -> None:
+def print_repeated(found: Repeated, alone: Alone = (), *, latex: bool = False) -> None:
     """Print the metrics of several seeds with their intervals, the gains and the meanings.
 
-    Gains are relative to the first scheduler. `alone` has for each seed the goodput of each path
-    alone in bit/s, by name. `latex`: print LaTeX.
+    Gains are relative to the first scheduler. `alone` has for each seed the run of each path alone.
+    `latex`: print LaTeX.
     """
     from plait.analysis.repeated import FEW
 
@@ -114,8 +107,8 @@ def print_repeated(
     paths = [
         [replace(row, heading=f"{name}: {row.heading}") for row in rows] for name, rows in found.path_rows()
     ]
-    held = found.alone_rows(alone) if alone else []
-    sections = [found.rows(), *([held] if held else []), *paths]
+    columns, runs = [*zip(*found, strict=True)], [result for each in found for result in each]
+    sections = [found.rows(), *_against_alone(columns, alone), *paths]
     what = "95 % intervals" if not found.identical else "all the same"
     title = f"{found.scenario}: means of {count(seeds, 'seed')}, {what}"
     for named, content in comparison(title, found.schedulers, sections, sheet.width):
@@ -132,10 +125,11 @@ def print_repeated(
     elif seeds < FEW:
         text = f"[yellow]only {count(seeds, 'seed')}: too few for reliable intervals[/yellow]"
         sheet.line(text)
+    _print_alone(sheet, runs, alone)
     _print_same(sheet, found)
-    if unused := unused_paths([*zip(*found, strict=True)]):
+    if unused := unused_paths(columns):
         sheet.line(unused)
-    for one in (result for each in found for result in each if result.fallback is not None):
+    for one in (result for result in runs if result.fallback is not None):
         text = f"{one.scheduler}, seed {one.seed}: {fallback_sentence(one.fallback or '')}"
         sheet.line(text)
     sheet.line(MEANING, "dim")
@@ -143,8 +137,7 @@ def print_repeated(
         sheet.line(BOLD, "dim")
     if found.perturbed:
         sheet.line(MEANING_OF_SEEDS, "dim")
-    if alone:
-        sheet.line(ALONE, "dim")
+    _print_meaning_of_alone(sheet, alone)
 
 
 def print_metrics(found: Repeated, metrics: Sequence[str], *, latex: bool = False) -> None:
@@ -195,31 +188,38 @@ def fallback_sentence(reason: str) -> str:
     return f"the connection fell back from MPTCP to TCP, on one path alone; {reason}"
 
 
-def run_tables(
-    results: Sequence[Result], width: int, alone: Mapping[str, float] | None = None
-) -> list[tuple[str, Content]]:
+def run_tables(results: Sequence[Result], width: int, alone: Alone = ()) -> list[tuple[str, Content]]:
     """Return titles and tables of the metrics of runs beside each other, without metrics that no run has."""
     paths = [
         [replace(row, heading=f"{name}: {row.heading}") for row in rows] for name, rows in path_rows(results)
     ]
     names = [result.scheduler for result in results]
-    sections = [metric_rows(results), *_against_alone(results, alone or {}), *paths]
+    sections = [metric_rows(results), *_against_alone([[one] for one in results], alone), *paths]
     return comparison(results[0].scenario, names, sections, width)
 
 
-def _against_alone(results: Sequence[Result], alone: Mapping[str, float]) -> list[list[Row]]:
-    """Return the rows that compare runs with each path alone."""
+def _against_alone(columns: Sequence[Sequence[Result]], alone: Alone) -> list[list[Row]]:
+    """Return the section that compares runs with each path alone; a column is a scheduler."""
     if not alone:
         return []
-    found = [AgainstAlone(result.metrics["goodput_bps"], alone) for result in results]
+    from plait.analysis.alone import alone_rows
 
-    def row(title: str, values: Sequence[float | None], form: str) -> Row:
-        cells = ["–" if value is None else format(value, form).replace("-", "−") for value in values]
-        return Row(title, cells, best(values, cells, 1))
+    return [alone_rows(columns, alone)]
 
-    return [
-        [
-            row("against the best path alone (%)", [one.gain_percent for one in found], "+.1f"),
-            row("aggregation benefit, paths alone", [one.benefit for one in found], ".2f"),
-        ]
-    ]
+
+def _print_alone(sheet: Sheet, results: Sequence[Result], alone: Alone) -> None:
+    """Print the metrics of each path alone."""
+    if alone:
+        from plait.analysis.alone import alone_lines
+
+        for line in alone_lines(results, alone):
+            sheet.line(line)
+
+
+def _print_meaning_of_alone(sheet: Sheet, alone: Alone) -> None:
+    """Print the meaning of the rows that compare runs with each path alone."""
+    if alone:
+        from plait.analysis.alone import alone_meaning
+
+        for line in alone_meaning(alone):
+            sheet.line(line, "dim")

@@ -83,7 +83,7 @@ def run(
     results = [result for group in groups for result in group]
     singly = [runs.alone(file, seed) for file in files] if alone else []
     if as_json:
-        held = [one for group, each in zip(groups, singly, strict=False) for one in [each] * len(group)]
+        held = [singly[place] for place, group in enumerate(groups) for _ in group] if alone else []
         print_json(documents(results, held))
         return
     print_tables(groups, singly)
@@ -160,7 +160,7 @@ def compare(
         return
     singly = [runs.alone(file, number) for number in numbers] if alone else []
     if several:
-        _print_seeds(groups, dict(zip(map(str, numbers), singly, strict=False)), as_json, latex=latex)
+        _print_seeds(groups, singly, as_json, latex=latex)
         return
     (results,) = groups
     if as_json:
@@ -171,17 +171,29 @@ def compare(
 
 
 def _print_seeds(
-    groups: list[list[Result]], alone: dict[str, dict[str, float]], as_json: bool, *, latex: bool
+    groups: list[list[Result]], alone: list[dict[str, Result]], as_json: bool, *, latex: bool
 ) -> None:
-    """Print the output of `compare --seeds`; `alone` has the goodput of each path alone by seed."""
+    """Print the output of `compare --seeds`; `alone` has the runs of each path alone by seed."""
     from plait.analysis.repeated import Repeated
     from plait.results.result import Comparison
 
     found = Repeated([Comparison(group) for group in groups])
     if not as_json:
-        print_repeated(found, [*alone.values()], latex=latex)
+        print_repeated(found, alone, latex=latex)
         return
-    print_json(found.document() | ({"alone_bps": alone} if alone else {}))
+    document = found.document()
+    if alone:
+        from plait.analysis.alone import GOODPUT, alone_document
+
+        document["alone_bps"] = {
+            str(seed): {name: run.metrics[GOODPUT] for name, run in singly.items()}
+            for seed, singly in zip(found.seeds, alone, strict=True)
+        }
+        document["alone"] = {
+            name: alone_document(column, alone)
+            for name, column in zip(found.schedulers, zip(*found, strict=True), strict=True)
+        }
+    print_json(document)
 
 
 def choices_of(text: str) -> list[Choice | None]:
@@ -246,10 +258,10 @@ class RunOptions:
         self._write(results)
         return [results[start : start + len(choices)] for start in range(0, len(results), len(choices))]
 
-    def alone(self, file: Path, seed: int | None) -> dict[str, float]:
-        """Return the goodput of each path alone (bit/s), by name.
+    def alone(self, file: Path, seed: int | None) -> dict[str, Result]:
+        """Return the run of each path alone, by name.
 
-        Transport, losses and delays are the same.
+        Transport, workload, losses and delays are the same.
 
         Raises:
             ScenarioError: the scenario is not valid without the other paths.
@@ -264,7 +276,7 @@ class RunOptions:
             raise ScenarioError(message) from error
         tasks = [Task(scenario=scenario, seed=seed, perturb=self.perturb) for scenario in scenarios]
         results = run_tasks(tasks, threads=self.threads, engine=self.engine)
-        return {name: result.metrics["goodput_bps"] for name, result in zip(names, results, strict=True)}
+        return dict(zip(names, results, strict=True))
 
     def _series(self) -> str:
         """Return the interval of time series, after a check of the options."""

@@ -1,15 +1,14 @@
-"""The gain of a connection over several paths, against capacities, each path alone or a bound.
+"""The gain of a connection over several paths, against capacities or a bound.
 
 Kaspar's aggregation benefit needs the rate of each path. With capacities (the metric
 `aggregation_benefit`), zero is a full best path, which a connection over it alone need not reach.
-With the goodput of each path alone under the same transport, zero is the real goodput of the best
-path.
+With the goodput of each path alone under the same transport (`plait.analysis.alone`), zero is the
+real goodput of the best path.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from plait._core import ScenarioError
@@ -34,43 +33,6 @@ def aggregation_benefit(goodput: float, single: Sequence[float]) -> float:
         return gain / best
     others = sum(single) - best
     return gain / others if others > 0 else 0.0
-
-
-@dataclass(frozen=True)
-class AgainstAlone:
-    """A connection's goodput against that of each path alone under the same transport.
-
-    Rates are in bit/s, by path.
-    """
-
-    goodput_bps: float
-    alone_bps: Mapping[str, float]
-
-    @property
-    def best(self) -> str:
-        """The path with the best goodput alone; the first of equal ones."""
-        return max(self.alone_bps, key=lambda name: self.alone_bps[name])
-
-    @property
-    def gain_percent(self) -> float | None:
-        """Percent of goodput above that of the best path alone; None if the latter is zero."""
-        best = self.alone_bps[self.best]
-        return (self.goodput_bps / best - 1) * 100 if best > 0 else None
-
-    @property
-    def benefit(self) -> float | None:
-        """Kaspar's aggregation benefit of these goodputs; None if the best path alone has none."""
-        single = list(self.alone_bps.values())
-        return aggregation_benefit(self.goodput_bps, single) if max(single) > 0 else None
-
-    def document(self) -> dict[str, object]:
-        """Return the values as JSON."""
-        return {
-            "goodput_bps": dict(self.alone_bps),
-            "best": self.best,
-            "gain_percent": self.gain_percent,
-            "aggregation_benefit": self.benefit,
-        }
 
 
 def limited_by_application(result: Result) -> bool:

@@ -48,10 +48,11 @@ def change(
 
 
 def _entry(table: dict[str, Any], kind: str, wanted: str, name: str) -> dict[str, Any]:
+    """Return the entry of a name; entries without a name get their default one, such as ``path1``."""
     entries: list[dict[str, Any]] = table.get(kind, [])
-    for entry in entries:
-        if entry.get("name") == wanted:
+    for number, entry in enumerate(entries, 1):
+        if entry.setdefault("name", f"{kind}{number}") == wanted:
             return entry
-    known = [str(entry.get("name")) for entry in entries]
+    known = [str(entry["name"]) for entry in entries]
     message = f"{name}: {kind} {wanted!r}: unknown{expected(wanted, known)}"
     raise ScenarioError(message)
