@@ -1,4 +1,4 @@
-"""Congestion controllers and workloads from shared libraries: results, threads, messages, memory."""
+"""Controllers and workloads from shared libraries, and the built-in workloads as classes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from conftest import DSL_AND_LTE, Command
 from test_own_controller import PROTOCOLS, metrics, scenario, vars_of
 from test_own_library import compiled
-from test_own_workload import SAME
+from test_own_workload import KINDS, SAME
 
 import plait
 from plait import RunError, ScenarioError
@@ -27,11 +27,12 @@ FAULTS = Path(__file__).parent / "native" / "faults.c"
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Builds the examples and the faulty classes."""
+    """Builds the examples and the faulty classes, beside the examples in Python."""
     folder = tmp_path_factory.mktemp("native")
     for source in (EXAMPLES / "reno.c", EXAMPLES / "kinds.c", FAULTS):
         shutil.copy(source, folder)
         compiled(folder / source.name, folder / f"{source.stem}.so")
+    (folder / "kinds.py").write_text(KINDS)
     return folder
 
 
@@ -60,14 +61,15 @@ def test_flows_and_real_quic_connections_take_it(built: Path) -> None:
     assert made[1].metrics["goodput_bps"] == made[3].metrics["goodput_bps"]
 
 
+@pytest.mark.parametrize("kinds", ["kinds.py", "kinds.so"])
 @pytest.mark.parametrize("protocol", ["cmt-sctp", "mptcp", "mpquic", "tcp"])
 @pytest.mark.parametrize("same", SAME, ids=lambda same: f"{same[1]}-{len(same[2])}")
-def test_a_built_in_kind_in_c_has_the_same_result(
-    built: Path, protocol: Any, same: tuple[Any, str, dict[str, Any]]
+def test_a_built_in_kind_as_a_class_has_the_same_result(
+    built: Path, kinds: str, protocol: Any, same: tuple[Any, str, dict[str, Any]]
 ) -> None:
     built_in, name, parameters = same
-    if name == "Clients":
-        parameters = {**parameters, "deadline": 0.2}
+    native = kinds == "kinds.so"
+    deadline = {"deadline": 0.2} if native and name == "Clients" else {}
     paths = [
         plait.Path(name="dsl", rate="8Mbit", rtt="30ms", loss="0.5%"),
         plait.Path(name="lte", rate="3Mbit", rtt="110ms", queue="40p"),
@@ -86,19 +88,24 @@ def test_a_built_in_kind_in_c_has_the_same_result(
             ),
             packets=True,
         )
-        for workload in (built_in, plait.OwnWorkload(f"kinds.so:{name}", **parameters))
+        for workload in (built_in, plait.OwnWorkload(f"{kinds}:{name}", **parameters, **deadline))
     ]
     expected, own = (result.data["metrics"] for result in found)
     if name == "File":  # the built-in kind does not measure its only message as a block
-        assert own.pop("block_delay_ms") is not None
+        duration = own["completion_time_s"] - parameters.get("start", 0)
+        assert own.pop("block_delay_ms")["mean"] == pytest.approx(duration * 1000)
         own["block_delay_ms"] = None
-    if name == "Clients":  # the built-in kind waits for the start, the one in C writes at once
-        own["events"] = expected["events"]
+    if name == "Clients":
+        assert found[1].requests.equals(found[0].requests)
+        if native:  # the built-in kind waits for the start, the one in C writes at once
+            own["events"] = expected["events"]
     assert own == expected
     assert found[1].packets.equals(found[0].packets)
     assert found[1].paths == found[0].paths
     assert found[1].own_workload is not None
-    assert found[1].own_workload["source"] == (EXAMPLES / "kinds.c").read_text()
+    assert (
+        found[1].own_workload["source"] == (built / kinds).with_suffix(".c" if native else ".py").read_text()
+    )
 
 
 PLAN = """
@@ -140,55 +147,34 @@ def test_sweeps_and_bundles_carry_libraries(built: Path, tmp_path: Path, command
 
 
 @pytest.mark.parametrize(
-    ("fault", "message"),
+    ("role", "fault", "message"),
     [
-        (2, "on_ack left window = 0: expected 1 to 1000000000000000 (bytes)"),
-        (3, "on_ack left window = 18446744073709"),
-        (4, "on_ack failed with error 77"),
-        (7, "on_event failed with error 80"),
+        ("controller", 2, "on_ack left window = 0: expected 1 to 1000000000000000 (bytes)"),
+        ("controller", 3, "on_ack left window = 18446744073709"),
+        ("controller", 4, "on_ack failed with error 77"),
+        ("controller", 7, "on_event failed with error 80"),
+        ("workload", 1, "begin added PLAIT_STEP_WRITE with bytes = 0: expected 1 to 1000000000000000"),
+        ("workload", 2, "begin added a step of kind 9: expected PLAIT_STEP_WRITE, _WAIT or _END"),
+        ("workload", 3, "wrong step: the size of a plait_step is none that a version of this interface has"),
+        ("workload", 4, "begin added PLAIT_STEP_WRITE with stream = 1000: expected 0 to 999"),
+        ("workload", 5, "on_time is missing: a workload that waits needs it"),
+        ("workload", 6, "begin failed with error 77"),
+        ("workload", 7, "begin added a wrong step: the plait_step is a null pointer"),
+        ("workload", 8, "expected a time until which it waits, later than now"),
+        ("workload", 9, "on_delivered added PLAIT_STEP_WRITE with bytes = 1: expected no message after the end"),
+        ("workload", 10, "expected at most 1 PB in all messages"),
     ],
-)
-def test_a_failing_controller_ends_the_run(built: Path, fault: int, message: str) -> None:
-    with pytest.raises(RunError, match=r"^lossy: controller Faulty: ") as raised:
-        plait.run(scenario(built, f"faults.so:Faulty:fault={fault}"))
+)  # fmt: skip
+def test_a_failing_class_ends_the_run(built: Path, role: str, fault: int, message: str) -> None:
+    made = scenario(built, f"faults.so:Faulty:fault={fault}" if role == "controller" else "cubic")
+    if role == "workload":
+        made = plait.Scenario(
+            **{**vars_of(made), "workload": plait.OwnWorkload("faults.so:Faulty", fault=fault)}
+        )
+    with pytest.raises(RunError, match=f"^lossy: {role} Faulty: ") as raised:
+        plait.run(made)
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ("fault", "message"),
-    [
-        (1, "begin added PLAIT_STEP_WRITE with bytes = 0: expected 1 to 1000000000000000"),
-        (2, "begin added a step of kind 9: expected PLAIT_STEP_WRITE, _WAIT or _END"),
-        (
-            3,
-            (
-                "begin added a wrong step: the size of a plait_step is none that a version of this interface "
-                "has: set it before the call"
-            ),
-        ),
-        (4, "begin added PLAIT_STEP_WRITE with stream = 1000: expected 0 to 999"),
-        (5, "on_time is missing: a workload that waits needs it"),
-        (6, "begin failed with error 77"),
-        (7, "begin added a wrong step: the plait_step is a null pointer"),
-        (8, "expected a time until which it waits, later than now"),
-        (
-            9,
-            "on_delivered added PLAIT_STEP_WRITE with bytes = 1: expected no message after the end",
-        ),
-        (10, "expected at most 1 PB in all messages"),
-    ],
-)
-def test_a_failing_workload_ends_the_run(
-    built: Path, tmp_path: Path, command: Command, fault: int, message: str
-) -> None:
-    shutil.copy(built / "faults.so", tmp_path)
-    (tmp_path / "own.toml").write_text(f'name = "own"\nduration = "3s"\n{WORKLOAD}{DSL_AND_LTE}')
-    done = command("run", "own.toml", "--workload", f"faults.so:Faulty:fault={fault}")
-    assert done.returncode == 1
-    assert done.stderr.startswith("plait: own: workload Faulty: ")
-    assert message in done.stderr
-    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Workloads of the user: the built-in kinds written in Python, errors, sweeps, bundles."""
+"""Workloads of the user in Python: errors, sweeps, bundles."""
 
 from __future__ import annotations
 
@@ -94,45 +94,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "own.toml").write_text(SCENARIO)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.mark.parametrize("protocol", ["cmt-sctp", "mptcp", "mpquic", "tcp"])
-@pytest.mark.parametrize("same", SAME, ids=lambda same: f"{same[1]}-{len(same[2])}")
-def test_a_built_in_kind_written_in_python_has_the_same_result(
-    folder: Path, protocol: Any, same: tuple[Any, str, dict[str, Any]]
-) -> None:
-    built_in, name, parameters = same
-    paths = [
-        plait.Path(name="dsl", rate="8Mbit", rtt="30ms", loss="0.5%"),
-        plait.Path(name="lte", rate="3Mbit", rtt="110ms", queue="40p"),
-    ]
-    found = [
-        plait.run(
-            plait.Scenario(
-                name="same",
-                duration="8s",
-                warmup="0.3s",
-                seed=3,
-                workload=workload,
-                transport=plait.Transport(protocol=protocol),
-                paths=paths[:1] if protocol == "tcp" else paths,
-                base=folder,
-            ),
-            packets=True,
-        )
-        for workload in (built_in, plait.OwnWorkload(f"kinds.py:{name}", **parameters))
-    ]
-    expected, own = (result.data["metrics"] for result in found)
-    if name == "File":  # the built-in kind does not measure its only message as a block
-        assert own.pop("block_delay_ms")["mean"] == pytest.approx(
-            (own["completion_time_s"] - parameters.get("start", 0)) * 1000
-        )
-        own["block_delay_ms"] = None
-    assert own == expected
-    assert found[1].packets.equals(found[0].packets)
-    assert found[1].paths == found[0].paths
-    if name == "Clients":
-        assert found[1].requests.equals(found[0].requests)
 
 
 def test_the_command_takes_a_class_instead_of_the_workload(folder: Path, command: Command) -> None:
