@@ -43,6 +43,15 @@ def test_a_scenario_in_another_notation(
     [
         (["rnu"], "linux, usrsctp, validate, completion"),
         (["run", "two.toml", "--sede", "3"], "no such option: --sede (did you mean --seed?)"),
+        (
+            ["run", "two.toml", "--seeds", "3"],
+            "no such option: --seeds (did you mean --seed?); plait compare has it",
+        ),
+        (
+            ["linux", "run", "two.toml", "--schedulers", "daps"],
+            "(did you mean --scheduler?); plait compare, plait advise, plait play have it",
+        ),
+        (["run", "two.toml", "--cluster", "x"], "no such option: --cluster; plait sweep has it"),
         (["run", "two.toml", "--decisions"], "--decisions needs --out"),
         (["run", "two.toml", "--series", "10ms"], "--series needs --out"),
         (["compare", "two.toml", "--schedulers", "daps", "--decisions"], "--decisions needs --out"),

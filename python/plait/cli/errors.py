@@ -26,6 +26,10 @@ OF_PLAIT = ("--quiet", "--version")
 """Options of `plait` itself, which its commands do not accept."""
 
 
+NAMED = 3
+"""Maximum number of commands in a message that have an option of another one."""
+
+
 class Ended(Exception):  # noqa: N818
     """A command run on behalf of the user ended; its exit status becomes that of plait."""
 
@@ -87,7 +91,8 @@ def _usage(error: click.ClickException) -> str:
         )
     if isinstance(error, click.NoSuchOption):
         near = nearest(error.option_name, error.possibilities or _options(context))
-        return f"no such option: {error.option_name}{f' (did you mean {near}?)' if near is not None else ''}"
+        meant = f" (did you mean {near}?)" if near is not None else ""
+        return f"no such option: {error.option_name}{meant}{_elsewhere(error.option_name, context)}"
     if context is None or not isinstance(context.command, click.Group) or "ommand" not in message:
         return message
     known = context.command.list_commands(context)
@@ -96,10 +101,21 @@ def _usage(error: click.ClickException) -> str:
     return f"{message.rstrip('.')}{expected('', known)}"
 
 
-def _options(context: click.Context | None) -> list[str]:
-    """Return all options of a command."""
-    parameters = [] if context is None else context.command.get_params(context)
+def _options(context: click.Context | None, command: click.Command | None = None) -> list[str]:
+    """Return all options of a command, by default that of the context."""
+    parameters = [] if context is None else (command or context.command).get_params(context)
     return [name for one in parameters for name in (*one.opts, *one.secondary_opts) if name.startswith("--")]
+
+
+def _elsewhere(option: str, context: click.Context | None) -> str:
+    """Return the end of a message that names the commands with this option, at most `NAMED`."""
+    root = None if context is None else context.find_root()
+    if root is None or not isinstance(root.command, click.Group):
+        return ""
+    commands = ((name, root.command.get_command(root, name)) for name in root.command.list_commands(root))
+    found = [name for name, command in commands if command and option in _options(root, command)][:NAMED]
+    has = "has" if len(found) == 1 else "have"
+    return f"; {', '.join(f'plait {name}' for name in found)} {has} it" if found else ""
 
 
 def fail(message: str, status: int) -> NoReturn:
