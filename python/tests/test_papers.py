@@ -103,7 +103,7 @@ def test_rows_as_json_and_as_words() -> None:
     assert missed.document()["note"] == "note; not reproduced: the weather"
     assert said(row) == "−63.0"
     assert difference(row) == "−4.8 %"
-    assert wording("paths.slow.throughput_bps").number(968_400.0) == "968"
+    assert wording("paths.slow.throughput_bps").number(968_400.0) == "0.968"
     assert wording("app_delay_ms.mean").heading == "mean application delay (ms)"
 
 

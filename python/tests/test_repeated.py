@@ -118,7 +118,7 @@ def test_the_command_says_the_same_as_its_json(command: Command, tmp_path: Path)
     assert set(document["alone_bps"]) == {"7", "8", "9", "10"}
     words = command(*arguments).stdout
     assert found.low is not None
-    assert f"{found.value / 1e3:.0f} ({found.low / 1e3:.0f} … " in words
+    assert f"{found.value / 1e6:.3f} ({found.low / 1e6:.3f} … " in words
     assert "95 % intervals" in words
     gain = document["alone"]["lowest-rtt"]["gain_percent"]
     assert f"{gain:+.1f} (" in next(line for line in words.splitlines() if "gain over the best path" in line)
@@ -128,7 +128,7 @@ def test_the_command_says_the_same_as_its_json(command: Command, tmp_path: Path)
     assert page.returncode == 0, page.stderr
     text = (tmp_path / "page.html").read_text()
     assert "Means of 4 seeds" in text
-    assert f"{found.value / 1e3:.0f} ({found.low / 1e3:.0f} … " in text
+    assert f"{found.value / 1e6:.3f} ({found.low / 1e6:.3f} … " in text
 
 
 @pytest.mark.usefixtures("scenario_file")

@@ -376,7 +376,7 @@ def test_a_gain_that_never_varies_says_so() -> None:
 def test_an_interval_below_the_last_digit_is_not_written() -> None:
     found = Estimate(3.3, 3.29, 3.31)
     assert wording("goodput_bps").interval(found.interval) == ""
-    assert wording("goodput_bps").interval((1e6, 2e6)) == "(1000 … 2000)"
+    assert wording("goodput_bps").interval((1e6, 2e6)) == "(1.000 … 2.000)"
     assert written_interval("goodput_bps", found.interval) == ""
     assert written_interval("retransmissions", (-1.0, 0.2)) == "0 … 0.2"
     assert written_interval("retransmissions", None) == ""

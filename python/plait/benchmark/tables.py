@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from plait.benchmark.bench import Bench
 from plait.benchmark.scores import ALL, Case, Standing
 from plait.benchmark.suite import DOMAINS
-from plait.results.wording import Wording, si_wording
+from plait.results.wording import Wording, wording
 from plait.statistics.estimate import Estimate
 from plait.support.tables import NONE
 
@@ -65,7 +65,7 @@ def line(one: Standing) -> list[str]:
 
 def case_line(one: Case) -> list[str]:
     """Return a row of the worst cases."""
-    words = si_wording(one.point.metric, one.best)
+    words = wording(one.point.metric)
 
     def text(value: float | None) -> str:
         return NONE if value is None else f"{words.number(value)} {words.unit}"

@@ -12,7 +12,7 @@ from plait.analysis import Repeated
 from plait.plots.style import colour, new_figure, plain
 from plait.results.metrics import direction
 from plait.results.result import Comparison, Result
-from plait.results.wording import si_wording
+from plait.results.wording import wording
 
 METRICS = ("goodput_bps", "app_delay_ms.mean", "app_delay_ms.p95", "receive_buffer_packets.mean")
 """The default metrics; those that no run has are left out."""
@@ -44,7 +44,7 @@ def beside(results: Sequence[Result] | Repeated, metrics: Sequence[str] = METRIC
 def _bars(axes: Axes, several: Repeated, name: str) -> None:
     found = several.estimate(name)
     values = [None if one is None else one.value for one in found]
-    words = si_wording(name, max(abs(value) for value in values if value is not None))
+    words = wording(name)
     way, best = direction(name), several.best(name)
     places = np.arange(len(values))
     axes.barh(

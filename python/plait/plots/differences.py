@@ -45,7 +45,7 @@ def paired_differences(
     subject = Subject(dataset, metric, schedulers, baseline)
     gains = subject.gains(subject.whole)
     found = [(one.change or Estimate(float("nan"))) if percent else one.difference for one in gains]
-    words = subject.words(max(abs(one.value) for one in found))
+    words = subject.words
     unit, scale = ("%", 1.0) if percent else (words.unit, words.scale)
     figure, (axes,) = new_figure(width=inches(width), height=0.55 + 0.17 * len(found))
     for place, (one, gain) in enumerate(zip(found, gains, strict=True)):

@@ -57,7 +57,7 @@ def heat_map(
     subject = Subject(dataset, metric, schedulers, baseline)
     names = subject.schedulers if baseline is None else subject.others
     across, up, values, unsure = _cells(subject, x, y, names)
-    words = subject.words(float(np.abs(subject.whole.values).max()))
+    words = subject.words
     heading = words.heading
     if baseline is None:
         values = values * words.scale

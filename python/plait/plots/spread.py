@@ -59,7 +59,7 @@ def spread_of(dataset: Dataset, metric: str, schedulers: Sequence[str] = ()) -> 
     """
     subject = Subject(dataset, metric, schedulers)
     found = subject.whole
-    words = subject.words(float(np.abs(found.values).max()))
+    words = subject.words
     values = {name: found.of(name) * words.scale for name in subject.schedulers}
     text = f"{dataset.name}: {count(dataset.runs, 'run')}, {len(found.values)} {found.kind}"
     return Spread(values, words.heading, found.kind, text)
@@ -165,7 +165,7 @@ def boxes_over(
     """
     subject = Subject(dataset, metric, schedulers)
     frame = subject.rows(x)
-    words = subject.words(float(np.abs(subject.whole.values).max()))
+    words = subject.words
     slices = cut(frame, x)
     groups = [subject.units(frame.filter(frame[x].is_between(one.low, one.high))) for one in slices]
     names = subject.schedulers

@@ -14,7 +14,7 @@ from plait.analysis.regions import check_variables
 from plait.plots.style import caption
 from plait.results.metrics import CLOSE, meant
 from plait.results.summary import count
-from plait.results.wording import Wording, si_wording
+from plait.results.wording import Wording, wording
 from plait.support.words import expected
 from plait.sweep.dataset import Dataset
 
@@ -91,13 +91,14 @@ class Subject:
         assert self.baseline is not None
         return [one.turned(way) for one in compare(found, self.baseline, higher=way > 0, tie=CLOSE)]
 
-    def words(self, most: float) -> Wording:
-        """Return the metric's label and unit, for values up to `most`."""
-        return si_wording(self.metric, most)
+    @property
+    def words(self) -> Wording:
+        """The metric's label and unit."""
+        return wording(self.metric)
 
     def gain_label(self, unit: str) -> str:
         """Return the label of an axis of gains in this unit."""
-        label = self.words(0.0).label
+        label = self.words.label
         return f"{label}: better than {self.baseline} by{f' ({unit})' if unit else ''}"
 
     def with_unit(self, variable: str) -> str:

@@ -70,7 +70,7 @@ def sweep_curves(
         return [estimate.mean(found.of(name)) for name in subject.schedulers]
 
     found, kinds = _curves(subject, x, subject.schedulers, means)
-    words = subject.words(max(abs(one.value) for curve in found for one in curve.estimates))
+    words = subject.words
     figure, panels = _drawn(subject, found, x, words.heading, words.scale, width, log=log)
     if least(subject.metric) >= 0:
         panels[0].set_ylim(bottom=0)
@@ -119,7 +119,7 @@ def difference_curves(
         return [one.difference for one in gained]
 
     found, kinds = _curves(subject, x, subject.others, gains)
-    words = subject.words(max(abs(one.value) for curve in found for one in curve.estimates))
+    words = subject.words
     unit, scale = ("%", 1.0) if percent else (words.unit, words.scale)
     figure, panels = _drawn(subject, found, x, subject.gain_label(unit), scale, width, log=log)
     for axes in panels:

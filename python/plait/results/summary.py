@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from plait.results.benefit import against_bound, limited_by_application
 from plait.results.catalogue import shown
 from plait.results.metrics import CLOSE, direction, least, metric_if_known
-from plait.results.wording import PERCENT, wording
+from plait.results.wording import PERCENT, RATE, wording
 from plait.support.tables import NONE
 
 if TYPE_CHECKING:
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 METRICS = tuple(shown())
 PATH_METRICS = {
-    "throughput_bps": "throughput (kbit/s)",
+    "throughput_bps": f"throughput ({RATE[0]})",
     "srtt_ms": "srtt (ms)",
     "packets_sent": "packets sent",
     "packets_lost": "packets lost on the way",
     "packets_dropped": "packets dropped by a full queue",
 }
 FLOW_METRICS = {
-    "goodput_bps": "goodput (kbit/s)",
+    "goodput_bps": f"goodput ({RATE[0]})",
     "completion_time_s": "completion time (s)",
     "packets_lost": "packets lost on the way",
     "packets_dropped": "packets dropped by a full queue",
@@ -182,5 +182,5 @@ def _part_number(value: Any, key: str) -> str:
     if value is None:
         return NONE
     if key.endswith("_bps"):
-        return f"{value / 1e3:.0f}"
+        return wording(key).number(value)
     return f"{value:.1f}" if isinstance(value, float) else f"{value}"

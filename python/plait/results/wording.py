@@ -90,17 +90,10 @@ class Wording:
 PERCENT = Wording("", "%", 1.0, 1, signed=True)
 """Of a change or a difference."""
 
-RATES = (("Gbit/s", 1e-9), ("Mbit/s", 1e-6), ("kbit/s", 1e-3), ("bit/s", 1.0))
-"""Units of rates, the largest first."""
-
-
-def si_wording(name: str, most: float) -> Wording:
-    """Return the wording of a metric with largest value `most`; rates have a fitting SI prefix."""
-    words = wording(name)
-    if not words.unit.endswith("bit/s"):
-        return words
-    unit, scale = next((one for one in RATES if most * one[1] >= 1), RATES[-1])
-    return replace(words, unit=unit, scale=scale, decimals=0 if unit == RATES[-1][0] else 1)
+RATES = {"Mbit/s": (1e-6, 2), "kbit/s": (1e-3, 0)}
+"""Units of a paper's rates: factor from bit/s, and decimals."""
+RATE = ("Mbit/s", 1e-6, 3)
+"""Unit of all other rates, in tables, plots, reports and pages. It shows kbit/s, too."""
 
 
 def wording(name: str, paper: Terms | None = None) -> Wording:
@@ -120,17 +113,17 @@ def wording(name: str, paper: Terms | None = None) -> Wording:
     if kind in STATISTICS:
         inner = wording(rest, paper)
         return replace(inner, label=f"{STATISTICS[kind]}, {inner.label}")
-    rates = "kbit/s" if paper is None else paper.rates
+    rate = RATE if paper is None else (paper.rates, *RATES[paper.rates])
     parts = name.split(".")
     if parts[0] == "model":
-        return Wording(f"model: {label_of(parts[1])}", *_unit(parts[1], rates, model=True))
+        return Wording(f"model: {label_of(parts[1])}", *_unit(parts[1], rate, model=True))
     if parts[0] == "paths":
         whose = "all paths" if parts[1] == "sum" else f"{parts[1]} path"
-        return Wording(f"{whose}, {label_of(parts[2])}", *_unit(parts[2], rates))
+        return Wording(f"{whose}, {label_of(parts[2])}", *_unit(parts[2], rate))
     label = label_of(parts[0])
     if len(parts) > 1:
         label = f"{SUMMARIES.get(parts[1], parts[1])} {label}"
-    return Wording(label, *_unit(parts[0], rates))
+    return Wording(label, *_unit(parts[0], rate))
 
 
 def _other(kind: str, other: str, paper: Terms | None) -> str:
@@ -144,10 +137,10 @@ def _other(kind: str, other: str, paper: Terms | None) -> str:
     return paper.baseline if kind == "change" else paper.scenarios[other].title
 
 
-def _unit(key: str, rates: str, *, model: bool = False) -> tuple[str, float, int]:
+def _unit(key: str, rate: tuple[str, float, int], *, model: bool = False) -> tuple[str, float, int]:
     """Return unit, factor from the metric's own unit, and decimals."""
     if key.endswith("_bps"):
-        return ("Mbit/s", 1e-6, 2) if rates == "Mbit/s" else ("kbit/s", 1e-3, 0)
+        return rate
     if key.endswith("_ms"):
         return "ms", 1.0, 2 if model else 1
     return next((unit for end, unit in UNITS.items() if key.endswith(end)), ("", 1.0, 2))
