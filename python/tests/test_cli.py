@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 from conftest import SCENARIO, Command
 from rich.console import Console
 
@@ -201,6 +202,26 @@ def test_a_path_that_carried_nothing_is_named_in_one_line(command: Command, tmp_
         said = "no data packet after the warm-up on slow with First"
         assert [one for one in lines if "no data packet" in one] == [said]
     assert "no data packet" not in command("run", "two.toml", "--scheduler", "round-robin").stdout
+
+
+def test_tables_say_that_rates_count_the_time_after_a_workloads_stop(scenario_file: Path) -> None:
+    text = scenario_file.read_text()
+    more = 'kind = "cbr"\nrate = "500kbit"\nblock = "10kB"\nstop = "{}"'
+    commands = (
+        ["run", str(scenario_file)],
+        ["compare", str(scenario_file), "--schedulers", "round-robin", "--seeds", "2"],
+        ["compare", str(scenario_file), "--schedulers", "round-robin", "--metric", "goodput"],
+    )
+    for workload, stops in ((more.format("1500ms"), True), (more.format("9s"), False), ("", False)):
+        scenario_file.write_text(text.replace('kind = "bulk"', workload) if workload else text)
+        for arguments in commands:
+            lines = CliRunner().invoke(cli, arguments).stdout.splitlines()
+            said = [one for one in lines if one.startswith("rates count")]
+            words = "rates count all 2.5 s after the warm-up; the workload stops at 1500ms"
+            assert said == [words] * stops, arguments
+    delays = [*commands[2][:-1], "app_delay_ms.mean"]
+    scenario_file.write_text(text.replace('kind = "bulk"', more.format("1500ms")))
+    assert "rates count" not in CliRunner().invoke(cli, delays).stdout
 
 
 @pytest.mark.usefixtures("scenario_file")

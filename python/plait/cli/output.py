@@ -14,8 +14,8 @@ from plait._core import ScenarioError
 from plait.cli.sheet import Sheet
 from plait.cli.tables import comparison
 from plait.results.metrics import meant, names_of
-from plait.results.summary import Row, count, metric_rows, path_rows, unused_paths
-from plait.results.wording import wording
+from plait.results.summary import Row, after_stop, count, metric_rows, path_rows, unused_paths
+from plait.results.wording import RATE, wording
 from plait.scenarios.repetition import MEANING as MEANING_OF_SEEDS
 from plait.support.tables import NONE, Content, beside
 from plait.support.words import expected
@@ -81,6 +81,8 @@ def print_tables(groups: Sequence[Sequence[Result]], alone: Alone = (), *, latex
         for title, content in run_tables(group, sheet.width, singly):
             sheet.table(content, title)
         _print_alone(sheet, group, singly)
+        if ended := after_stop(group[0]):
+            sheet.line(ended)
         if unused := unused_paths([[result] for result in group]):
             sheet.line(unused)
         for result in group:
@@ -126,6 +128,8 @@ def print_repeated(found: Repeated, alone: Alone = (), *, latex: bool = False) -
         text = f"[yellow]only {count(seeds, 'seed')}: too few for reliable intervals[/yellow]"
         sheet.line(text)
     _print_alone(sheet, runs, alone)
+    if ended := after_stop(runs[0]):
+        sheet.line(ended)
     _print_same(sheet, found)
     if unused := unused_paths(columns):
         sheet.line(unused)
@@ -169,6 +173,9 @@ def print_metrics(found: Repeated, metrics: Sequence[str], *, latex: bool = Fals
     for part in beside(Content(headings, lines), sheet.width):
         sheet.table(part, title)
         title = ""
+    rates = any(row.heading.endswith(f"({RATE[0]})") for row in rows)
+    if rates and (ended := after_stop(found[0][0])):
+        sheet.line(ended)
     sheet.line(f"better by: than {found.schedulers[0]}; more than zero is better, for delays too", "dim")
     if found.identical:
         sheet.line(f"[yellow]{found.note}[/yellow]")

@@ -44,7 +44,8 @@ class Occupancy(TypedDict):
 class Metrics(TypedDict, total=False):
     """The metrics of a run after the warm-up. A name ends in its unit; without one it is a count.
 
-    goodput_bps: payload delivered in order to the application, per second.
+    goodput_bps: payload delivered in order to the application, per second of `measured_s`. This
+        includes the time after the `stop` of a workload.
     app_delay_ms: delay of a packet from its first transmission to its in-order delivery.
     blocking_ms: delay of a packet from its arrival to its in-order delivery.
     receive_buffer_packets, receive_buffer_bytes: data that waits for in-order delivery; the mean is

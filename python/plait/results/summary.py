@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from plait.results.benefit import against_bound, limited_by_application
 from plait.results.catalogue import shown
 from plait.results.metrics import CLOSE, direction, least, metric_if_known
 from plait.results.wording import PERCENT, RATE, wording
+from plait.scenarios.units import duration_ns
 from plait.support.tables import NONE
 
 if TYPE_CHECKING:
@@ -141,6 +143,15 @@ def unused_paths(runs: Sequence[Sequence[Result]]) -> str | None:
                 found.setdefault(name, []).append(results[0].scheduler)
     parts = [f"on {name} with {', '.join(schedulers)}" for name, schedulers in found.items()]
     return f"no data packet after the warm-up {'; '.join(parts)}" if parts else None
+
+
+def after_stop(result: Result) -> str | None:
+    """Return a line about the time after the `stop` of a run's workload; None without such time."""
+    scenario = json.loads(result.scenario_json or "{}")
+    stop, seconds = scenario.get("workload", {}).get("stop"), result.metrics["measured_s"]
+    if stop is None or duration_ns(stop) >= duration_ns(scenario["warmup"]) + round(seconds * 1e9):
+        return None
+    return f"rates count all {seconds:g} s after the warm-up; the workload stops at {stop}"
 
 
 def flow_rows(results: Sequence[Result]) -> list[tuple[str, list[Row]]]:
