@@ -205,7 +205,20 @@ def test_the_file_and_the_commands_are_those_of_the_page(opened: Page, tmp_path:
 
 
 @NEEDS_SIMULATOR
+def test_a_file_is_measured_from_its_beginning_and_equal_schedulers_are_compared_once(opened: Page) -> None:
+    opened.locator("#preset").select_option("0")
+    opened.locator("#scheduler1").select_option("round-robin")
+    opened.locator("#traffic").select_option("file")
+    opened.wait_for_function("document.getElementById('summary0').textContent.startsWith('24.4 Mbit/s')")
+    opened.locator("#as-command").click()
+    assert "--schedulers round-robin\n" in opened.locator("#text-words").inner_text()
+    opened.keyboard.press("Escape")
+
+
+@NEEDS_SIMULATOR
 def test_arrow_keys_choose_a_packet_and_show_its_decision(opened: Page) -> None:
+    opened.locator("#preset").select_option("0")
+    drawn(opened)
     opened.locator("#packets1").focus()
     opened.keyboard.press("ArrowRight")
     opened.keyboard.press("ArrowRight")
@@ -381,4 +394,7 @@ def test_packets_are_drawn_before_a_long_run_ends(opened: Page) -> None:
 def test_nothing_is_wider_than_a_telephone(opened: Page) -> None:
     opened.set_viewport_size({"width": 390, "height": 844})
     assert opened.evaluate("document.documentElement.scrollWidth") <= 390
-    opened.set_viewport_size({"width": 1280, "height": 900})
+    cut = "[...document.querySelectorAll('#controls input')].filter(one => one.scrollWidth > one.clientWidth)"
+    for one in presets():
+        opened.locator("#preset").select_option(label=one["title"])
+        assert opened.evaluate(f"{cut}.map(one => one.value)") == []

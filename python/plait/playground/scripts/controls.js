@@ -106,6 +106,8 @@ export function showControls(panel, state, changed, rebuild) {
   const kinds = Object.values({ ...TRAFFIC, [workload.kind]: workload }).map((one) => [one.kind, trafficTitle(one)]);
   const traffic = select("traffic", "Traffic", kinds, workload.kind, (kind) => {
     scenario.workload = { ...TRAFFIC[kind] };
+    // A file can end within a warm-up, and no metric covers it then.
+    if (kind === "file") [scenario.warmup, state.from_s] = ["0s", 0];
     rebuild();
   });
   const buffer = slider("buffer", "Receive buffer", SCALES.buffer, transport.receive_buffer, "6MiB", put(transport, "receive_buffer"));

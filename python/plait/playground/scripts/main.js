@@ -194,6 +194,9 @@ function drawBoth(shown) {
   drawCurves(at("delays"), cut, { x: { low: 0, high, label: "packet delay (ms)" }, y: { low: 0, high: 100 } });
 }
 
+/** Whether the application limits the goodput: a stream or requests. */
+const limited = (metrics) => metrics.block_delay_ms || metrics.request_latency_ms;
+
 const ROWS = [
   ["goodput (Mbit/s)", ({ metrics }) => metrics.goodput_bps / 1e6],
   ["block delay, mean (ms)", ({ metrics }) => metrics.block_delay_ms?.mean],
@@ -206,7 +209,7 @@ const ROWS = [
   ["receive buffer, largest (packets)", ({ metrics }) => metrics.receive_buffer_packets.max],
   ["request latency, p95 (ms)", ({ metrics }) => metrics.request_latency_ms?.p95],
   ["completion (s)", ({ metrics }) => metrics.completion_time_s],
-  ["aggregation benefit (0: the best path, 1: all paths)", ({ metrics }) => (metrics.block_delay_ms ? null : metrics.aggregation_benefit)],
+  ["aggregation benefit (0: the best path, 1: all paths)", ({ metrics }) => (limited(metrics) ? null : metrics.aggregation_benefit)],
   ["retransmissions", ({ metrics }) => metrics.retransmissions],
   ["copies", ({ metrics }) => metrics.reinjections],
 ];

@@ -68,10 +68,12 @@ function tomlValue(value) {
 /** The commands that print the numbers of the page. */
 export function toCommands(state) {
   const moment = Number(state.from_s.toFixed(4));
+  // plait compare refuses a name that is there twice.
+  const names = [...new Set(state.schedulers)];
   const toml = toToml(state.scenario);
   return [
     `cat > my-links.toml <<'END'\n${toml}END`,
-    `plait compare my-links.toml --schedulers ${state.schedulers.join(",")}`,
-    ...state.schedulers.map((name) => `plait explain my-links.toml --scheduler ${name} --at ${moment}s`),
+    `plait compare my-links.toml --schedulers ${names.join(",")}`,
+    ...names.map((name) => `plait explain my-links.toml --scheduler ${name} --at ${moment}s`),
   ].join("\n") + "\n";
 }
