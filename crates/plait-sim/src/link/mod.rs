@@ -245,10 +245,10 @@ impl<P: Payload> Link<P> {
         if bytes > MAX_PACKET_BYTES || order >= MAX_ORDER {
             too_much(order, bytes);
         }
-        let wait = self.service.start(now).since(now);
-        if !self.limit.admits(&self.backlog, bytes, wait) {
+        let start = self.service.start(now);
+        if !self.limit.admits(&self.backlog, bytes, now, start) {
             self.backlog.advance(now, &self.flight);
-            if !self.limit.admits(&self.backlog, bytes, wait) {
+            if !self.limit.admits(&self.backlog, bytes, now, start) {
                 self.counters.dropped += 1;
                 return None;
             }

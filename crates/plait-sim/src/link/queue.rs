@@ -22,13 +22,14 @@ pub enum QueueLimit {
 }
 
 impl QueueLimit {
+    /// Whether a packet that arrives `now`, and whose transmission would begin at `start`, finds room.
     #[inline]
-    pub(super) fn admits(self, backlog: &Backlog, bytes: u32, wait: Duration) -> bool {
+    pub(super) fn admits(self, backlog: &Backlog, bytes: u32, now: Time, start: Time) -> bool {
         match self {
             Self::Infinite => true,
             Self::Packets(limit) => backlog.packets < limit,
             Self::Bytes(limit) => backlog.bytes + u64::from(bytes) <= limit,
-            Self::Wait(longest) => wait <= longest,
+            Self::Wait(longest) => start.since(now) <= longest,
         }
     }
 }
