@@ -3,7 +3,7 @@
 //! Every *source* of events (a link, a timer, a workload) has at most one pending moment. The queue
 //! is therefore not a list of events but has one slot per source. The earliest of up to eight
 //! sources is found by comparing them all: most runs have no more. Eight sources of a larger agenda
-//! form a group. The groups are the sources of another agenda.
+//! form a group, eight groups a group of the next level, and so on.
 //!
 //! Events at equal times run in the order in which they were scheduled.
 
@@ -18,6 +18,11 @@ pub struct EventKey {
     pub since: Time,
     /// First-in-first-out number of events that were scheduled at the same time.
     pub order: u64,
+}
+
+impl EventKey {
+    /// The key of an idle source.
+    pub const NEVER: Self = Self { time: Time::MAX, since: Time::MAX, order: u64::MAX };
 }
 
 /// Orders are below this, 2³⁹, about 5.5 · 10¹¹.
@@ -42,10 +47,11 @@ pub const MAX_ORDER: u64 = 1 << 39;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    groups: Box<[Group]>,
     sources: usize,
-    /// The earliest moment of each group, if there are several groups.
-    above: Option<Box<Self>>,
+    /// The moments of at most eight sources, or the earliest ones of the groups of the last level.
+    top: Group,
+    /// The groups of sources, the groups of such groups, and so on.
+    levels: Vec<Box<[Group]>>,
 }
 
 /// Number of sources in a group.
@@ -63,23 +69,35 @@ struct Group {
 impl Group {
     const IDLE: Self = Self { times: [Time::MAX; GROUP], ranks: [(Time::MAX, u64::MAX); GROUP] };
 
-    fn key(&self, place: usize) -> EventKey {
-        let (since, order) = self.ranks[place];
-        EventKey { time: self.times[place], since, order }
+    #[inline(always)]
+    fn set(&mut self, place: usize, EventKey { time, since, order }: EventKey) {
+        self.times[place % GROUP] = time;
+        self.ranks[place % GROUP] = (since, order);
     }
 
-    /// The place of the earliest moment among the first `SOURCES`. Comparisons have no branches,
-    /// because nobody can predict them.
     #[inline(always)]
-    fn first<const SOURCES: usize>(&self) -> usize {
-        let (mut earliest, mut place) = (self.times[0], 0);
-        for other in 1..SOURCES {
-            let is_earlier = self.times[other] < earliest;
-            earliest = if is_earlier { self.times[other] } else { earliest };
-            place = if is_earlier { other } else { place };
+    fn key(&self, place: usize) -> EventKey {
+        let (since, order) = self.ranks[place % GROUP];
+        EventKey { time: self.times[place % GROUP], since, order }
+    }
+
+    /// The place of the earliest moment among the first four sources, or among all. Comparisons have
+    /// no branches, because nobody can predict them.
+    #[inline(always)]
+    fn first(&self, of_four: bool) -> usize {
+        let earlier = |one: (Time, usize, bool), other: (Time, usize, bool)| {
+            let first = if other.0 < one.0 { other } else { one };
+            (first.0, first.1, first.2 | (one.0 == other.0))
+        };
+        let pair = |place: usize| {
+            let [one, other] = [place, place + 1].map(|place| (self.times[place], place, false));
+            earlier(one, other)
+        };
+        let mut first = earlier(pair(0), pair(2));
+        if !of_four {
+            first = earlier(first, earlier(pair(4), pair(6)));
         }
-        let same: usize = self.times[..SOURCES].iter().map(|&time| usize::from(time == earliest)).sum();
-        if same > 1 { self.first_of_equal() } else { place }
+        if first.2 { self.first_of_equal() } else { first.1 }
     }
 
     #[cold]
@@ -92,12 +110,12 @@ impl Group {
 impl Agenda {
     /// Creates an agenda for the sources `0..sources`, all idle.
     pub fn new(sources: usize) -> Self {
-        let groups = sources.div_ceil(GROUP).max(1);
-        Self {
-            groups: vec![Group::IDLE; groups].into_boxed_slice(),
-            sources,
-            above: (groups > 1).then(|| Box::new(Self::new(groups))),
+        let (mut levels, mut places) = (Vec::new(), sources);
+        while places > GROUP {
+            places = places.div_ceil(GROUP);
+            levels.push(vec![Group::IDLE; places].into_boxed_slice());
         }
+        Self { sources, top: Group::IDLE, levels }
     }
 
     /// Number of sources.
@@ -106,29 +124,35 @@ impl Agenda {
     }
 
     /// Sets the pending moment of `source` and replaces its previous one. A key at [`Time::MAX`]
-    /// cancels.
+    /// makes the source idle.
     ///
     /// # Panics
     /// If there is no such source.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub fn set(&mut self, source: usize, EventKey { time, since, order }: EventKey) {
-        assert!(source < self.sources, "source {source} of {}", self.sources);
-        let group = &mut self.groups[source / GROUP];
-        group.times[source % GROUP] = time;
-        group.ranks[source % GROUP] = (since, order);
-        if self.above.is_some() {
-            self.renew(source / GROUP);
+    pub fn set(&mut self, source: usize, key: EventKey) {
+        self.check(source);
+        let (place, earliest) =
+            if self.levels.is_empty() { (source, key) } else { self.set_below(source, key) };
+        self.top.set(place, earliest);
+    }
+
+    #[inline(always)]
+    fn check(&self, source: usize) {
+        if source >= self.sources {
+            no_such_source(source, self.sources);
         }
     }
 
-    /// Tells the agenda of the groups about a change.
+    /// Sets a source's moment in the levels, and returns the place at the top and its earliest
+    /// moment.
     #[inline(never)]
-    fn renew(&mut self, group: usize) {
-        let changed = &self.groups[group];
-        let earliest = changed.key(changed.first::<GROUP>());
-        if let Some(above) = &mut self.above {
-            above.set(group, earliest);
+    fn set_below(&mut self, mut place: usize, mut key: EventKey) -> (usize, EventKey) {
+        for level in &mut self.levels {
+            let group = &mut level[place / GROUP];
+            group.set(place, key);
+            (place, key) = (place / GROUP, group.key(group.first(false)));
         }
+        (place, key)
     }
 
     /// Makes `source` idle.
@@ -137,34 +161,45 @@ impl Agenda {
     /// If there is no such source.
     #[inline]
     pub fn cancel(&mut self, source: usize) {
-        self.set(source, EventKey { time: Time::MAX, ..EventKey::default() });
+        self.set(source, EventKey::NEVER);
     }
 
-    /// Returns the pending moment of `source`.
+    /// Returns the pending moment of `source`, at [`Time::MAX`] if it is idle.
     ///
     /// # Panics
     /// If there is no such source.
     #[inline]
-    pub fn get(&self, source: usize) -> Option<EventKey> {
-        assert!(source < self.sources, "source {source} of {}", self.sources);
-        Some(self.groups[source / GROUP].key(source % GROUP)).filter(|key| key.time < Time::MAX)
+    pub fn get(&self, source: usize) -> EventKey {
+        self.check(source);
+        self.levels.first().map_or(&self.top, |groups| &groups[source / GROUP]).key(source)
     }
 
     /// Returns the earliest pending moment and its source, or `None` if all sources are idle.
-    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn peek(&self) -> Option<(EventKey, usize)> {
-        let number = if self.above.is_some() { self.first_group()? } else { 0 };
-        let group = self.groups.get(number)?;
-        let place =
-            if self.sources > GROUP / 2 { group.first::<GROUP>() } else { group.first::<{ GROUP / 2 }>() };
-        Some((group.key(place), number * GROUP + place)).filter(|(key, _)| key.time < Time::MAX)
+        let (time, source) = self.first();
+        (time < Time::MAX).then(|| (self.get(source), source))
     }
 
-    /// The group of the earliest moment.
-    #[inline(never)]
-    fn first_group(&self) -> Option<usize> {
-        Some(self.above.as_ref()?.peek()?.1)
+    /// Returns the earliest pending time and its source, or [`Time::MAX`] if all sources are idle.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn first(&self) -> (Time, usize) {
+        let place = self.top.first(self.sources <= GROUP / 2);
+        let time = self.top.times[place % GROUP];
+        (time, if self.levels.is_empty() { place } else { self.source_below(place) })
     }
+
+    /// The earliest source below a place at the top.
+    #[inline(never)]
+    fn source_below(&self, place: usize) -> usize {
+        self.levels.iter().rev().fold(place, |place, level| place * GROUP + level[place].first(false))
+    }
+}
+
+/// Not in place, where the message would keep its numbers in memory for every packet.
+#[cold]
+#[inline(never)]
+fn no_such_source(source: usize, sources: usize) -> ! {
+    panic!("source {source} of {sources}")
 }
 
 #[cfg(test)]
@@ -201,7 +236,7 @@ mod tests {
     fn never_is_no_moment() {
         let mut agenda = Agenda::new(1);
         agenda.set(0, EventKey { time: Time::MAX, ..EventKey::default() });
-        assert_eq!((agenda.peek(), agenda.get(0)), (None, None));
+        assert_eq!((agenda.peek(), agenda.get(0).time), (None, Time::MAX));
     }
 
     #[test]
@@ -229,7 +264,7 @@ mod tests {
                 let earliest = model.iter().flatten().min().copied();
                 prop_assert_eq!(agenda.peek().map(|(key, _)| key), earliest);
                 prop_assert_eq!(agenda.peek().and_then(|(_, source)| model[source]), earliest);
-                prop_assert_eq!(agenda.get(source), model[source]);
+                prop_assert_eq!(agenda.get(source), model[source].unwrap_or(EventKey::NEVER));
             }
         }
     }

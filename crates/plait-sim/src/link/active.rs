@@ -91,12 +91,8 @@ impl<P: Payload> Link<P> {
         active.now = now;
         active.queue.enqueue(Waiting { payload, bytes, order, since: now }, &mut active.ledger);
         self.counters.accepted += 1;
-        self.counters.accepted_bytes += u64::from(bytes);
         if active.free.is_none() {
             self.transmit(EventKey { time: now, since: now, order });
-        }
-        if let Some(active) = &self.active {
-            self.counters.max_queue_packets = self.counters.max_queue_packets.max(active.queue.packets());
         }
         // A drop or the packet itself usually changes the head of the link.
         Admission::First

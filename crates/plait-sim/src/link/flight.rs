@@ -138,8 +138,9 @@ impl<P: Copy + Default> Flight<P> {
     pub(super) fn push(&mut self, packet: Inside<P>) -> bool {
         match self {
             Self::Fifo(packets) => {
+                let first = packets.is_empty();
                 packets.push(packet);
-                packets.len() == 1
+                first
             }
             // Only this copy has an address: the other arm writes its fields straight into a slot.
             Self::Sorted(packets) => insert(packets, &Inside { ..packet }),

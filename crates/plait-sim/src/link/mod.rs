@@ -13,8 +13,8 @@
 //! This holds for drop-tail queues. A link with an active [`discipline`] decides later, but it is
 //! also one event source (`active`).
 //!
-//! A *plain* link has none of these failures. Its packets depart in turn and arrive a constant delay
-//! later. Everything else about a wire, also its changes during the run, is in `special`. The delay
+//! The packets of a *steady* link depart in turn and arrive, or are lost, a constant delay later.
+//! Everything else about a wire, also its changes during the run, is in `special`. The delay
 //! and the losses are those at the time when a packet's last bit leaves; the limit is that at the
 //! packet's arrival. Packets keep their order when the delay falls, unless the link permits
 //! reordering.
@@ -123,12 +123,6 @@ pub struct Counters {
     pub delivered: u64,
     /// Copies that the wire made.
     pub duplicated: u64,
-    /// Bytes of the accepted packets.
-    pub accepted_bytes: u64,
-    /// Bytes of the delivered packets.
-    pub delivered_bytes: u64,
-    /// Largest number of packets that waited at once, without the one in transmission.
-    pub max_queue_packets: u64,
 }
 
 /// One direction of a wire, carrying packets with payloads of type `P`.
@@ -154,6 +148,8 @@ pub struct Link<P> {
     lookahead: Option<Duration>,
     flight: Flight<P>,
     counters: Counters,
+    /// See [`Link::is_steady`].
+    steady: bool,
     keeps_order: bool,
     /// Failures and changes of the wire, if there are any.
     special: Option<Box<special::Special>>,
@@ -172,7 +168,8 @@ impl<P: Payload> Link<P> {
         let steady = config.jitter.is_none()
             && config.discipline.is_none()
             && config.duplicate.is_none()
-            && config.delay.steps().is_none();
+            && config.delay.steps().is_none()
+            && config.queue.steps().is_none();
         let sorted = config.reorders() && !steady;
         let special = special::Special::new(config, seed, name);
         let copies = special.as_ref().is_some_and(|special| special.makes_copies());
@@ -184,6 +181,7 @@ impl<P: Payload> Link<P> {
             lookahead: config.discipline.is_none().then(|| config.delays().0),
             flight: if sorted { Flight::sorted() } else { Flight::fifo() },
             counters: Counters::default(),
+            steady,
             keeps_order: config.discipline.is_none() && !sorted && !copies,
             special,
             active: config.discipline.as_ref().map(|discipline| {
@@ -197,41 +195,42 @@ impl<P: Payload> Link<P> {
     ///
     /// # Panics
     /// If the packet is larger than [`MAX_PACKET_BYTES`], or the order not below [`MAX_ORDER`].
-    #[inline]
     pub fn send(&mut self, now: Time, bytes: u32, order: u64, payload: P) -> Admission {
-        self.send_as(now, bytes, order, payload)
-    }
-
-    /// [`Link::send`] of a packet that becomes a payload where it stays, unless it is dropped. The
-    /// copy of a payload would wait for its words, which were just written.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn send_as<T>(&mut self, now: Time, bytes: u32, order: u64, packet: T) -> Admission
-    where
-        P: From<T>,
-    {
-        if !self.is_plain() {
-            return self.send_otherwise(now, bytes, order, packet);
+        if self.steady {
+            return self.send_steadily(now, bytes, order, || payload);
         }
-        match self.admit(now, bytes, order) {
-            Some(departure) => self.put_plainly(departure, bytes, (now, order), P::from(packet)),
-            None => Admission::DroppedFull,
-        }
-    }
-
-    /// [`Link::send_as`] for a link that is not plain.
-    #[inline(never)]
-    fn send_otherwise<T>(&mut self, now: Time, bytes: u32, order: u64, packet: T) -> Admission
-    where
-        P: From<T>,
-    {
         if self.active.is_some() {
-            return self.enqueue(now, bytes, order, P::from(packet));
+            return self.enqueue(now, bytes, order, payload);
         }
         self.renew_limit(now);
         match self.admit(now, bytes, order) {
-            Some(departure) => self.put_on_wire(departure, bytes, (now, order), P::from(packet)),
+            Some(departure) => self.put_on_wire(departure, bytes, (now, order), payload),
             None => Admission::DroppedFull,
         }
+    }
+
+    /// [`Link::send`] for a steady link. `payload` builds the payload in its final place, unless the
+    /// packet is dropped. The copy of a payload would wait for its words, which were just written.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn send_steadily(
+        &mut self,
+        now: Time,
+        bytes: u32,
+        order: u64,
+        payload: impl FnOnce() -> P,
+    ) -> Admission {
+        let Some(departure) = self.admit(now, bytes, order) else { return Admission::DroppedFull };
+        let lost = self.special.is_some() && self.loses(departure);
+        let key = EventKey { time: departure.saturating_add(self.delay), since: now, order };
+        let first = self.flight.push(Inside::new(key, bytes, lost, payload()));
+        if first { Admission::First } else { Admission::Queued }
+    }
+
+    /// True if limit and delay are constant, and the link has neither copies nor a discipline.
+    /// Packets then keep their order.
+    #[inline]
+    pub(crate) const fn is_steady(&self) -> bool {
+        self.steady
     }
 
     /// True if packets can be read in their place, by [`Link::pass`].
@@ -240,27 +239,23 @@ impl<P: Payload> Link<P> {
         self.keeps_order
     }
 
-    /// True if every accepted packet only waits, departs, and arrives a constant delay later.
-    #[inline(always)]
-    const fn is_plain(&self) -> bool {
-        self.special.is_none() && self.active.is_none()
-    }
-
     /// The departure of a packet's last bit; `None` if the queue is full.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn admit(&mut self, now: Time, bytes: u32, order: u64) -> Option<Time> {
-        assert!(bytes <= MAX_PACKET_BYTES && order < MAX_ORDER, "packet {order}, of {bytes} bytes");
-        self.backlog.advance(now, &self.flight);
+        if bytes > MAX_PACKET_BYTES || order >= MAX_ORDER {
+            too_much(order, bytes);
+        }
         let start = self.service.start(now);
-        if !self.limit.admits(&self.backlog, bytes, start.since(now)) {
-            self.counters.dropped += 1;
-            return None;
+        if !self.limit.admits(&self.backlog, bytes, now, start) {
+            self.backlog.advance(now, &self.flight);
+            if !self.limit.admits(&self.backlog, bytes, now, start) {
+                self.counters.dropped += 1;
+                return None;
+            }
         }
         let departure = self.service.serve(bytes);
         self.backlog.push(departure, bytes);
         self.counters.accepted += 1;
-        self.counters.accepted_bytes += u64::from(bytes);
-        self.counters.max_queue_packets = self.counters.max_queue_packets.max(self.backlog.waiting_packets());
         Some(departure)
     }
 
@@ -270,17 +265,7 @@ impl<P: Payload> Link<P> {
         if self.special.is_some() {
             return self.put_specially(departure, bytes, sent, payload);
         }
-        self.put_plainly(departure, bytes, sent, payload)
-    }
-
-    #[inline(always)]
-    fn put_plainly(
-        &mut self,
-        departure: Time,
-        bytes: u32,
-        (since, order): (Time, u64),
-        payload: P,
-    ) -> Admission {
+        let (since, order) = sent;
         let key = EventKey { time: departure.saturating_add(self.delay), since, order };
         let first = self.flight.push(Inside::new(key, bytes, false, payload));
         if first { Admission::First } else { Admission::Queued }
@@ -319,15 +304,13 @@ impl<P: Payload> Link<P> {
         {
             return (exit, 0);
         }
-        let number = self.flight.first();
         let packet = self.flight.pop().expect("a packet is taken only from a link that has one");
-        self.backlog.arrives(number, &self.flight);
+        self.backlog.arrived(packet.bytes(), self.flight.len());
         if packet.is_lost() {
             self.counters.lost += 1;
             return (Exit::Lost(packet.payload), 0);
         }
         self.counters.delivered += 1;
-        self.counters.delivered_bytes += u64::from(packet.bytes());
         if let Some(special) = &mut self.special
             && special.leaves_a_copy(packet.key().order)
         {
@@ -347,13 +330,12 @@ impl<P: Payload> Link<P> {
     /// place. True if it arrived, and was not lost.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn pass(&mut self) -> (bool, &P) {
-        let number = self.flight.first();
-        self.backlog.arrives(number, &self.flight);
+        let inside = self.flight.len() - 1;
         let packet = self.flight.pass().expect("a packet is taken only from a link that has one");
+        self.backlog.arrived(packet.bytes(), inside);
         let arrived = !packet.is_lost();
         if arrived {
             self.counters.delivered += 1;
-            self.counters.delivered_bytes += u64::from(packet.bytes());
         } else {
             self.counters.lost += 1;
         }
@@ -375,7 +357,7 @@ impl<P: Payload> Link<P> {
             return active.waiting().1;
         }
         self.backlog.advance(now, &self.flight);
-        self.backlog.waiting_bytes()
+        self.backlog.waiting_bytes(&self.flight)
     }
 
     /// Packets that were accepted and have not left: waiting, in transmission and on the wire.
@@ -397,4 +379,11 @@ impl<P: Payload> Link<P> {
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }
+}
+
+/// Not in place, where the message would keep its numbers in memory for every packet.
+#[cold]
+#[inline(never)]
+fn too_much(order: u64, bytes: u32) -> ! {
+    panic!("packet {order}, of {bytes} bytes")
 }

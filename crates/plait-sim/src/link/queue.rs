@@ -22,36 +22,37 @@ pub enum QueueLimit {
 }
 
 impl QueueLimit {
+    /// Whether a packet that arrives `now`, and whose transmission would begin at `start`, finds room.
     #[inline]
-    pub(super) fn admits(self, backlog: &Backlog, bytes: u32, wait: Duration) -> bool {
+    pub(super) fn admits(self, backlog: &Backlog, bytes: u32, now: Time, start: Time) -> bool {
         match self {
             Self::Infinite => true,
             Self::Packets(limit) => backlog.packets < limit,
             Self::Bytes(limit) => backlog.bytes + u64::from(bytes) <= limit,
-            Self::Wait(longest) => wait <= longest,
+            Self::Wait(longest) => start.since(now) <= longest,
         }
     }
 }
 
-/// The packets whose last bit has not left yet. The first one is in transmission.
+/// The packets whose last bit has not left yet. Departures count late: when the limit seems to be
+/// exceeded, and at the latest with the arrival. After [`Backlog::advance`], the first packet is in
+/// transmission.
 #[derive(Clone, Debug)]
 pub(super) struct Backlog {
     packets: u64,
-    bytes: u64,
-    /// The departure of the first packet plus `delay`, and its bytes.
-    first: (Time, u32),
     /// The delay of all packets, if departures follow from arrivals; otherwise zero.
     delay: Duration,
-    others: Others,
+    bytes: u64,
+    departures: Departures,
 }
 
 /// The place of the packets' departure times, in their order.
 #[derive(Clone, Debug)]
-enum Others {
+enum Departures {
     /// The flight, if packets arrive `delay` after their departure and in order. It has the first
     /// packet's number there.
     Flight(u64),
-    /// A queue of its own: departure times and bytes of all packets but the first.
+    /// A queue of its own: departure times and bytes.
     Apart(Ring<(Time, u32)>),
 }
 
@@ -61,85 +62,72 @@ impl Backlog {
         Self {
             packets: 0,
             bytes: 0,
-            first: (Time::MAX, 0),
             delay: delay.unwrap_or_default(),
-            others: if delay.is_some() { Others::Flight(0) } else { Others::Apart(Ring::default()) },
+            departures: match delay {
+                Some(_) => Departures::Flight(0),
+                None => Departures::Apart(Ring::default()),
+            },
         }
     }
 
-    /// Removes the packets that have left by `now`. There is seldom more than one: a busy link sends
-    /// one packet in the time in which the next one arrives.
-    #[inline(always)]
+    /// The first packet: its departure plus `delay`, and its bytes.
+    #[inline]
+    fn first<P: Copy>(&self, flight: &Flight<P>) -> Option<(Time, u32)> {
+        match &self.departures {
+            Departures::Flight(first) => flight.numbered(*first).map(|packet| (packet.time, packet.bytes())),
+            Departures::Apart(departures) => departures.front().copied(),
+        }
+    }
+
+    /// Removes the packets that have left by `now`.
+    #[inline(never)]
     pub(super) fn advance<P: Copy>(&mut self, now: Time, flight: &Flight<P>) {
         let edge = now.saturating_add(self.delay);
-        if self.has_left(edge) {
-            self.leave(flight);
-            if self.has_left(edge) {
-                self.advance_far(edge, flight);
-            }
+        while let Some((departure, bytes)) = self.first(flight)
+            && departure <= edge
+        {
+            self.remove_first(bytes);
         }
     }
 
-    #[inline(never)]
-    fn advance_far<P: Copy>(&mut self, edge: Time, flight: &Flight<P>) {
-        while self.has_left(edge) {
-            self.leave(flight);
-        }
-    }
-
-    /// Whether the first packet has left `delay` before `edge`.
+    /// Removes the first packet. `bytes` is its size if departures follow from arrivals.
     #[inline(always)]
-    fn has_left(&self, edge: Time) -> bool {
-        self.packets > 0 && self.first.0 <= edge
-    }
-
-    /// Removes the first packet.
-    #[inline(always)]
-    fn leave<P: Copy>(&mut self, flight: &Flight<P>) {
-        self.packets -= 1;
-        self.bytes -= u64::from(self.first.1);
-        let next = match &mut self.others {
-            Others::Flight(first) => {
+    fn remove_first(&mut self, bytes: u32) {
+        let bytes = match &mut self.departures {
+            Departures::Flight(first) => {
                 *first += 1;
-                flight.numbered(*first).map(|packet| (packet.time, packet.bytes()))
+                bytes
             }
-            Others::Apart(others) => others.pop_front(),
+            Departures::Apart(departures) => departures.pop_front().map_or(0, |(_, bytes)| bytes),
         };
-        self.first = next.unwrap_or((Time::MAX, 0));
+        self.packets -= 1;
+        self.bytes -= u64::from(bytes);
     }
 
     /// Adds a packet that will leave at `departure`. The caller puts it into the flight.
     #[inline(always)]
     pub(super) fn push(&mut self, departure: Time, bytes: u32) {
-        if self.packets == 0 {
-            self.first = (departure.saturating_add(self.delay), bytes);
-        } else if let Others::Apart(others) = &mut self.others {
-            others.push((departure, bytes));
+        if let Departures::Apart(departures) = &mut self.departures {
+            departures.push((departure, bytes));
         }
         self.packets += 1;
         self.bytes += u64::from(bytes);
     }
 
-    /// Removes the packet `number`, which has arrived, if it is still here.
+    /// A packet of `bytes` has arrived, and this number is inside. As many packets have left as have
+    /// arrived, at least.
     #[inline(always)]
-    pub(super) fn arrives<P: Copy>(&mut self, number: u64, flight: &Flight<P>) {
-        if let Others::Flight(first) = self.others
-            && first == number
-        {
-            self.leave_late(flight);
+    pub(super) fn arrived(&mut self, bytes: u32, inside: usize) {
+        if self.packets > inside as u64 {
+            self.remove_first(bytes);
         }
-    }
-
-    #[inline(never)]
-    fn leave_late<P: Copy>(&mut self, flight: &Flight<P>) {
-        self.leave(flight);
     }
 
     pub(super) fn waiting_packets(&self) -> u64 {
         self.packets.saturating_sub(1)
     }
 
-    pub(super) fn waiting_bytes(&self) -> u64 {
-        self.bytes - u64::from(self.first.1)
+    pub(super) fn waiting_bytes<P: Copy>(&self, flight: &Flight<P>) -> u64 {
+        self.bytes - self.first(flight).map_or(0, |(_, bytes)| u64::from(bytes))
     }
 }

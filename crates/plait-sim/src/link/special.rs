@@ -1,5 +1,5 @@
-//! Failures of wires, copies of packets, and changes during the run. Plain links do not pay for
-//! them.
+//! Failures of wires, copies of packets, and changes during the run. Links without any
+//! do not pay for them.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use super::steps::{Position, Varying};
 use super::{Admission, Link, LinkConfig, Outages};
 use crate::agenda::EventKey;
 
-/// The state of the failures and changes of a link that is not plain.
+/// The state of the failures and changes of a link.
 #[derive(Clone, Debug)]
 pub(super) struct Special {
     losses: Losses,
@@ -32,7 +32,7 @@ pub(super) struct Special {
 }
 
 impl Special {
-    /// Returns `None` for a plain link.
+    /// Returns `None` for a link without failures and changes.
     pub(super) fn new(config: &LinkConfig, seed: u64, name: &str) -> Option<Box<Self>> {
         fn position<T: Copy>(varying: &Varying<T>) -> Option<Position<T>> {
             varying.steps().map(|steps| Position::new(std::sync::Arc::clone(steps)))
@@ -71,6 +71,20 @@ impl Special {
         self.twice.remove(&order)
     }
 
+    /// Updates the losses for a packet whose last bit leaves at `departure`.
+    fn renew_losses(&mut self, departure: Time) {
+        if let Some(position) = &mut self.loss {
+            self.losses.become_those_of(position.at(departure));
+        }
+    }
+
+    /// Whether the next packet, whose last bit leaves at `departure`, is lost. A number is drawn for
+    /// every accepted packet, so that an outage does not shift the random losses.
+    fn loses(&mut self, departure: Time) -> bool {
+        self.renew_losses(departure);
+        self.losses.next() | self.outages.covers(departure)
+    }
+
     /// The arrival of a packet whose last bit leaves at `departure`. It is never before
     /// `departure`, even with negative jitter, and never before its predecessor's if packets keep
     /// their order.
@@ -86,6 +100,13 @@ impl Special {
 }
 
 impl<P: Payload> Link<P> {
+    /// Whether the wire of a steady link loses the next packet, whose last bit leaves at
+    /// `departure`.
+    #[inline(never)]
+    pub(super) fn loses(&mut self, departure: Time) -> bool {
+        self.special.as_mut().is_some_and(|special| special.loses(departure))
+    }
+
     /// Updates the limit for a packet that arrives now.
     #[inline(never)]
     pub(super) fn renew_limit(&mut self, now: Time) {
@@ -94,7 +115,7 @@ impl<P: Payload> Link<P> {
         }
     }
 
-    /// [`Link::put_on_wire`] for a wire that is not plain. As in `netem` (`netem_enqueue`), the draw
+    /// [`Link::put_on_wire`] for a wire with failures or changes. As in `netem` (`netem_enqueue`), the draw
     /// for a copy comes before the draw for a loss. A loss removes one of packet and copy. If there
     /// is no loss, the copy has a loss draw of its own.
     #[inline(never)]
@@ -109,9 +130,7 @@ impl<P: Payload> Link<P> {
         if let Some(position) = &mut special.delays {
             self.delay = position.at(departure);
         }
-        if let Some(position) = &mut special.loss {
-            special.losses.become_those_of(position.at(departure));
-        }
+        special.renew_losses(departure);
         let copied = special.copies.as_mut().is_some_and(Copies::next);
         // Drawn for every accepted packet, so that an outage does not shift the random losses.
         let lost = special.losses.next();

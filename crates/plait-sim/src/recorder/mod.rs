@@ -57,12 +57,10 @@ pub struct Recorder {
     warmup_end: Time,
     /// The transmission that is arriving.
     arriving: u64,
-    /// Time of the first transmission of each undelivered segment. The first entry is the next
-    /// segment to be delivered.
-    sent: Ring<Time>,
-    /// Time of the first arrival of each undelivered segment, up to the newest segment that
-    /// arrived.
-    arrived: Ring<Time>,
+    /// Times of the first transmission and of the first arrival of each undelivered segment;
+    /// [`Time::MAX`] for one that was not observed. The first entry is the next segment to be
+    /// delivered.
+    undelivered: Ring<(Time, Time)>,
     /// The transmission that arrived first, per undelivered segment, if packets are recorded.
     transmissions: Ring<u64>,
     pub(crate) paths: Vec<PathRecord>,
@@ -98,8 +96,7 @@ impl Recorder {
         Self {
             warmup_end: Time::ZERO + warmup,
             arriving: 0,
-            sent: Ring::default(),
-            arrived: Ring::default(),
+            undelivered: Ring::default(),
             transmissions: Ring::default(),
             paths: vec![PathRecord::default(); paths],
             app_delay: Spans::new(),
@@ -240,7 +237,11 @@ impl Recorder {
     /// first segment of each transmission.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn first_sent(&mut self, now: Time, segment: u64) {
-        self.sent.set(segment, now, Time::MAX);
+        if segment == self.undelivered.next() {
+            self.undelivered.push((now, Time::MAX));
+        } else if let Some((sent, _)) = self.undelivered.reach(segment, (Time::MAX, Time::MAX)) {
+            *sent = now;
+        }
     }
 
     /// Records payload bytes that arrived over `path` for the first time.
@@ -258,7 +259,9 @@ impl Recorder {
     /// Records that the arriving transmission completed a segment.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn segment_arrived(&mut self, now: Time, segment: u64) {
-        self.arrived.set(segment, now, Time::MAX);
+        if let Some((_, arrived)) = self.undelivered.reach(segment, (Time::MAX, Time::MAX)) {
+            *arrived = now;
+        }
         if let Some(packets) = &mut self.packets {
             let arriving = self.arriving;
             packets.arrived[arriving as usize] = nanos(now);
@@ -289,15 +292,10 @@ impl Recorder {
     /// If the segment is not the next one in order.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn segment_delivered(&mut self, now: Time, segment: u64) {
-        assert_eq!(segment, self.sent.first(), "the receiver delivered out of order");
+        assert_eq!(segment, self.undelivered.first(), "the receiver delivered out of order");
         self.waiting_packets -= 1;
         self.delivered_packets += 1;
-        if self.sent.is_empty() && self.arrived.contains(segment) {
-            // The engine did not observe its transmission.
-            self.sent.push(Time::MAX);
-        }
-        let Some(sent) = self.sent.pop_front() else { return };
-        let arrived = self.arrived.pop_front().unwrap_or(now);
+        let Some((sent, arrived)) = self.undelivered.pop_front() else { return };
         if let (Some(packets), Some(transmission)) = (&mut self.packets, self.transmissions.pop_front()) {
             packets.delivered[transmission as usize] = nanos(now);
         }

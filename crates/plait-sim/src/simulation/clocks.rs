@@ -2,7 +2,7 @@
 
 use super::events::At;
 use super::flow::Totals;
-use super::network::RouteCounters;
+use super::routes::RouteCounters;
 use super::{Carrier, Simulation, Tap, connection};
 use crate::recorder::frames::{NEVER, nanos};
 use plait_sched::{PathId, Scheduler, Time};
@@ -31,7 +31,8 @@ pub(crate) struct Baseline {
 impl<S: Scheduler, T: Tap, C: Carrier> Simulation<'_, S, T, C> {
     pub(super) fn set_clock(&mut self, clock: Clock, at: Time) {
         let connections = (1 + self.flows.len()) * connection::TIMERS.len();
-        self.network.set_timer(self.network.link_count() + connections + clock as usize, Some(at));
+        let source = self.network.link_count() + connections + clock as usize;
+        self.network.set_timer(self.network.events.place(source), Some(at));
     }
 
     pub(super) fn end_warmup(&mut self) {

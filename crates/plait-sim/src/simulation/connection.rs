@@ -1,9 +1,10 @@
 //! One connection: its two ends, its application, and the routes between the ends.
 
 use super::carrier::{Carried, Carrier, Datagram};
-use super::events::At;
-use super::network::{Arrival, End, Network, RouteId};
+use super::events::{At, Place};
+use super::network::{Arrival, Network};
 use super::observers::{Receiving, Record, Sending};
+use super::routes::{End, RouteId};
 use super::tap::{PacketId, Sighting, Tap};
 use super::writer::Both;
 use crate::application::{Application as _, ApplicationInput, ConnectionEnd, RunningApplication};
@@ -58,8 +59,8 @@ pub(crate) struct ConnectionRun<S, O, T = (), C = ()> {
     written_bytes: u64,
     routes: Vec<[RouteId; 2]>,
     until: Time,
-    /// The first of its sources of events.
-    source: usize,
+    /// The places of its sources of events.
+    timers: [Place; TIMERS.len()],
     /// The observer of its packets.
     pub(super) tap: T,
     /// The carrier of its packets.
@@ -86,7 +87,7 @@ macro_rules! route_sink {
 
 impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
     /// Creates a connection whose sources of events begin at `source`.
-    pub(super) fn new(parts: Parts<S, O>, source: usize, tap: T, carrier: C) -> Self {
+    pub(super) fn new(parts: Parts<S, O>, network: &Network, source: usize, tap: T, carrier: C) -> Self {
         let Parts { near, far, overhead, observer, application, client, routes, until } = parts;
         Self {
             near,
@@ -101,7 +102,7 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
             written_bytes: 0,
             routes,
             until,
-            source,
+            timers: std::array::from_fn(|timer| network.events.place(source + timer)),
             tap,
             carrier,
             others: 0,
@@ -307,7 +308,7 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn set_timer(&self, network: &mut Network, timer: Timer, at: Option<Time>) {
-        network.set_timer(self.source + timer as usize, at);
+        network.set_timer(self.timers[timer as usize], at);
     }
 
     /// True if the ends meet only by the packets of the links, so each may be ahead of the other.

@@ -1,6 +1,7 @@
 //! Datagrams: traffic without acknowledgements.
 
-use super::network::{Network, RouteId};
+use super::network::Network;
+use super::routes::RouteId;
 use crate::application::pace::Pace;
 use crate::statistics::Spans;
 use plait_sched::{Duration, Time};
@@ -23,7 +24,7 @@ impl Datagrams {
     }
 
     pub(super) fn begin(&self, network: &mut Network) {
-        network.set_timer(self.source, self.pace.next());
+        network.set_timer(network.events.place(self.source), self.pace.next());
     }
 
     pub(super) fn handle_timer(&mut self, network: &mut Network) {

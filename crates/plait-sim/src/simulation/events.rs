@@ -18,11 +18,17 @@ pub(super) enum At {
     Clocks,
 }
 
+/// The agenda of a source, and its number there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    side: At,
+    slot: u32,
+}
+
 /// The pending moments of all sources, which have consecutive numbers.
 pub(super) struct Events {
     agendas: [Agenda; 3],
-    /// The agenda of each source, and its number there.
-    slots: Vec<(At, u32)>,
+    places: Vec<Place>,
     /// The sources of each agenda.
     sources: [Vec<u32>; 3],
     order: u64,
@@ -32,13 +38,19 @@ impl Events {
     /// Creates the events of sources at these sides, all idle.
     pub(super) fn new(sides: &[At]) -> Self {
         let mut sources = [const { Vec::new() }; 3];
-        let slots = sides.iter().zip(0..).map(|(&side, source)| {
+        let places = sides.iter().zip(0..).map(|(&side, source)| {
             let there: &mut Vec<u32> = &mut sources[side as usize];
             there.push(source);
-            (side, there.len() as u32 - 1)
+            Place { side, slot: there.len() as u32 - 1 }
         });
-        let slots = slots.collect();
-        Self { agendas: sources.each_ref().map(|there| Agenda::new(there.len())), slots, sources, order: 0 }
+        let places = places.collect();
+        Self { agendas: sources.each_ref().map(|there| Agenda::new(there.len())), places, sources, order: 0 }
+    }
+
+    /// The place of a source.
+    #[inline]
+    pub(super) fn place(&self, source: usize) -> Place {
+        self.places[source]
     }
 
     /// Returns the next first-in-first-out number: 0, 1, 2, …
@@ -48,40 +60,44 @@ impl Events {
         self.order - 1
     }
 
-    /// Sets the pending moment of a source, or makes it idle.
+    /// Sets the pending moment of the source at this place; [`EventKey::NEVER`] makes it idle.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn set(&mut self, source: usize, key: Option<EventKey>) {
-        let (side, slot) = self.slots[source];
-        let agenda = &mut self.agendas[side as usize];
-        match key {
-            Some(key) => agenda.set(slot as usize, key),
-            None => agenda.cancel(slot as usize),
-        }
+    pub(super) fn set(&mut self, Place { side, slot }: Place, key: EventKey) {
+        self.agendas[side as usize].set(slot as usize, key);
     }
 
-    /// The pending moment of a source.
-    #[inline]
-    pub(super) fn get(&self, source: usize) -> Option<EventKey> {
-        let (side, slot) = self.slots[source];
+    /// The pending moment of the source at this place; [`EventKey::NEVER`] if it is idle.
+    #[inline(always)]
+    pub(super) fn key(&self, Place { side, slot }: Place) -> EventKey {
         self.agendas[side as usize].get(slot as usize)
     }
 
-    /// The earliest event of one side, and its source.
+    /// The time and the source's place of the earliest event of one side; [`Time::MAX`] for never.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn peek_at(&self, side: At) -> Option<(EventKey, usize)> {
-        let (key, slot) = self.agendas[side as usize].peek()?;
-        Some((key, self.sources[side as usize][slot] as usize))
+    pub(super) fn first_at(&self, side: At) -> (Time, Place) {
+        let (time, slot) = self.agendas[side as usize].first();
+        (time, Place { side, slot: slot as u32 })
+    }
+
+    /// The source at a place.
+    #[inline(always)]
+    pub(super) fn source(&self, Place { side, slot }: Place) -> usize {
+        self.sources[side as usize][slot as usize] as usize
     }
 
     /// The earliest event of all, and its source.
     #[inline]
     pub(super) fn peek(&self) -> Option<(EventKey, usize)> {
-        [At::Near, At::Far, At::Clocks].into_iter().filter_map(|side| self.peek_at(side)).min()
+        let sides = [At::Near, At::Far, At::Clocks].map(|side| {
+            let (time, place) = self.first_at(side);
+            (time < Time::MAX).then(|| (self.key(place), self.source(place)))
+        });
+        sides.into_iter().flatten().min()
     }
 
     /// The time of the next event of the whole run; [`Time::MAX`] for never.
     #[inline]
     pub(super) fn next_clock(&self) -> Time {
-        self.peek_at(At::Clocks).map_or(Time::MAX, |(key, _)| key.time)
+        self.first_at(At::Clocks).0
     }
 }

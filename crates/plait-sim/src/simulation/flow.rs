@@ -4,8 +4,9 @@ use super::connection::{ConnectionRun, Parts};
 use super::datagrams::Datagrams;
 use super::flying::Flying;
 use super::layout::Layout;
-use super::network::{End, Network, RouteCounters, RouteId};
+use super::network::Network;
 use super::observers::Record;
+use super::routes::{End, RouteCounters, RouteId};
 use super::{Carrier, RunError, Simulation, Tap, setup};
 use crate::application::pace::Pace;
 use crate::application::{Bulk, ConnectionEnd, File, Workload};
@@ -118,7 +119,7 @@ impl Flow {
                     routes,
                     until,
                 };
-                return Ok(Self::Connection(ConnectionRun::new(parts, source, (), ())));
+                return Ok(Self::Connection(ConnectionRun::new(parts, network, source, (), ())));
             }
             FlowKind::ConstantRate { rate, packet } => {
                 (Pace::constant(*rate, u64::from(*packet), flow.start, flow.stop), *packet)

@@ -43,9 +43,10 @@ mod marks {
     pub(super) const CAPABLE: u32 = 59;
     pub(super) const CONGESTED: u32 = 60;
     pub(super) const REDUCED: u32 = 61;
-    pub(super) const PUSH: u32 = 62;
-    /// An acknowledgement without MPTCP options.
-    pub(super) const PLAIN: u32 = 63;
+    /// A segment with PSH, or an acknowledgement without MPTCP options.
+    pub(super) const PUSH_OR_PLAIN: u32 = 62;
+    /// A packet that is stored whole.
+    pub(super) const STORED: u32 = 63;
 }
 
 /// The kind of a packet inside a link.
@@ -139,8 +140,8 @@ impl Flying {
     #[inline]
     fn ecn(&self) -> SegmentEcn {
         use marks::{CAPABLE, CONGESTED, REDUCED};
-        let [capable, congested, reduced] = [CAPABLE, CONGESTED, REDUCED].map(|mark| self.has(mark));
-        SegmentEcn { capable, congested, reduced }
+        let (capable, congested) = (self.has(CAPABLE), self.has(CONGESTED));
+        SegmentEcn { capable, congested, reduced: self.has(REDUCED) }
     }
 
     /// The sending time of a datagram; `None` for other packets.
@@ -159,7 +160,7 @@ impl Flying {
     /// The place in the store of whole packets, if it is there.
     #[inline]
     pub(super) fn place(&self) -> Option<u32> {
-        matches!(self.kind(), Kind::Stored | Kind::StoredData).then_some(self.what as u32)
+        self.has(marks::STORED).then_some(self.what as u32)
     }
 
     #[inline]
@@ -183,9 +184,9 @@ impl Flying {
 
     #[inline]
     fn saying(self, SegmentEcn { capable, congested, reduced }: SegmentEcn, push: bool) -> Self {
-        use marks::{CAPABLE, CONGESTED, PUSH, REDUCED};
+        use marks::{CAPABLE, CONGESTED, PUSH_OR_PLAIN, REDUCED};
         let ecn = u64::from(capable) << CAPABLE | u64::from(congested) << CONGESTED;
-        let tcp = u64::from(reduced) << REDUCED | u64::from(push) << PUSH;
+        let tcp = u64::from(reduced) << REDUCED | u64::from(push) << PUSH_OR_PLAIN;
         Self { what: self.what | ecn | tcp, ..self }
     }
 
@@ -196,7 +197,7 @@ impl Flying {
         // The window's upper bits take the place of the payload's size.
         let (upper, lower) = (window >> WINDOW << COUNTER, window << COUNTER);
         let flying = Self::new(number, Kind::Ack).of(cumulative);
-        let what = flying.what | upper | u64::from(plain) << marks::PLAIN;
+        let what = flying.what | upper | u64::from(plain) << marks::PUSH_OR_PLAIN;
         Self { what, fields: (data | lower, window_end, pair(timestamp, echo)), ..flying }
     }
 
@@ -210,7 +211,7 @@ impl Flying {
         match self.kind() {
             Kind::Data => *place = sctp::Packet::Data(data).into(),
             Kind::Segment => {
-                let (number, offset, push, ecn) = (first, second, self.has(marks::PUSH), self.ecn());
+                let (number, offset, push, ecn) = (first, second, self.has(marks::PUSH_OR_PLAIN), self.ecn());
                 let segment = TcpSegment { data, number, offset, timestamp, echo, push, ack: None, ecn };
                 *place = tcp::Packet::Segment(segment).into();
             }
@@ -226,7 +227,7 @@ impl Flying {
             Kind::Ack => {
                 let window = size << WINDOW | first >> COUNTER;
                 let mut ack = Ack::new(segment, first & MOST, timestamp, echo);
-                (ack.window_end, ack.window, ack.plain) = (second, window, self.has(marks::PLAIN));
+                (ack.window_end, ack.window, ack.plain) = (second, window, self.has(marks::PUSH_OR_PLAIN));
                 *place = tcp::Packet::Ack(ack).into();
             }
             Kind::Stored | Kind::StoredData | Kind::Datagram | Kind::Carried => {}
@@ -258,20 +259,19 @@ impl Default for PacketStore {
     }
 }
 
-/// A packet that a link packs where it stays.
-pub(super) struct Packing<'a> {
-    pub(super) packet: PacketRef<'a>,
-    pub(super) number: u64,
-    pub(super) leg: usize,
-    pub(super) store: &'a mut PacketStore,
-}
+impl PacketStore {
+    /// Packs a packet on its leg.
+    #[inline(never)]
+    pub(super) fn pack(&mut self, packet: PacketRef<'_>, number: u64, leg: usize) -> Flying {
+        self.pack_here(packet, number, leg)
+    }
 
-impl From<Packing<'_>> for Flying {
+    /// [`PacketStore::pack`] where the packet stays.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn from(Packing { packet, number, leg, store }: Packing<'_>) -> Self {
+    pub(super) fn pack_here(&mut self, packet: PacketRef<'_>, number: u64, leg: usize) -> Flying {
         let flying = match packet {
             PacketRef::Sctp(&sctp::Packet::Data(Data { segment, bytes })) => {
-                Self::new(number, Kind::Data).of_data(segment, bytes)
+                Flying::new(number, Kind::Data).of_data(segment, bytes)
             }
             PacketRef::Tcp(&tcp::Packet::Segment(TcpSegment {
                 data,
@@ -283,30 +283,22 @@ impl From<Packing<'_>> for Flying {
                 ack: None,
                 ecn,
             })) => {
-                let flying = Self::new(number, Kind::Segment).of_data(data.segment, data.bytes);
-                Self { fields: (own, offset, pair(timestamp, echo)), ..flying.saying(ecn, push) }
+                let flying = Flying::new(number, Kind::Segment).of_data(data.segment, data.bytes);
+                Flying { fields: (own, offset, pair(timestamp, echo)), ..flying.saying(ecn, push) }
             }
             PacketRef::Tcp(tcp::Packet::Ack(ack)) if ack.is_bare() && ack.window <= MOST => {
-                Self::of_ack(number, ack)
+                Flying::of_ack(number, ack)
             }
             PacketRef::Quic(quic::Packet::OneRtt(one_rtt)) => match one_rtt.plain_stream() {
                 Some(Stream { data, offset }) => {
-                    let flying = Self::new(number, Kind::Stream).of_data(data.segment, data.bytes);
-                    Self { fields: (one_rtt.number, offset, 0), ..flying.saying(one_rtt.ecn, false) }
+                    let flying = Flying::new(number, Kind::Stream).of_data(data.segment, data.bytes);
+                    Flying { fields: (one_rtt.number, offset, 0), ..flying.saying(one_rtt.ecn, false) }
                 }
-                None => Self { what: store.put_whole(packet), ..Self::new(number, Kind::Stored) },
+                None => Flying { what: self.put_whole(packet), ..Flying::new(number, Kind::Stored) },
             },
-            _ => Self { what: store.put_whole(packet), ..Self::new(number, Kind::Stored) },
+            _ => Flying { what: self.put_whole(packet), ..Flying::new(number, Kind::Stored) },
         };
-        flying.on(leg)
-    }
-}
-
-impl PacketStore {
-    /// Packs a packet on its leg.
-    #[inline(never)]
-    pub(super) fn pack(&mut self, packet: PacketRef<'_>, number: u64, leg: usize) -> Flying {
-        Packing { packet, number, leg, store: self }.into()
+        Flying { number: number | (leg as u64) << COUNTER, ..flying }
     }
 
     /// Stores a packet, and returns its first word. More words would be copied through memory.
@@ -314,7 +306,7 @@ impl PacketStore {
     fn put_whole(&mut self, packet: PacketRef<'_>) -> u64 {
         let kind = if packet.carries_data() { Kind::StoredData } else { Kind::Stored };
         let flying = Flying::new(0, kind).of(u64::from(self.keep(packet)));
-        flying.saying(packet.ecn().unwrap_or_default(), false).what
+        flying.saying(packet.ecn().unwrap_or_default(), false).what | 1 << marks::STORED
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]

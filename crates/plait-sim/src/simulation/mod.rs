@@ -4,7 +4,7 @@
 //! `flow` is the competing traffic. A [`Tap`] sees the packets themselves. A [`Carrier`] carries
 //! them in datagrams of another kind.
 //!
-//! - `network`: links, and *routes* over them. A route is a run of *legs*, each on one link. A
+//! - `network`, `routes`: links, and *routes* over them. A route is a run of *legs*, each on one link. A
 //!   packet in flight holds the number of its leg, and the last leg names its receiver. So links
 //!   know nothing of paths, and packets of all routes share the queue of a link. Losses and drops
 //!   count per route; at the end every packet of every route is accounted for.
@@ -30,9 +30,10 @@
 //! clock do (`perf record -e cpu-clock`). So large records are written where they stay.
 //!
 //! # Memory of a packet in flight
-//! With CMT-SCTP the records of a packet take 120 bytes: 64 in its link (`link/flight.rs`,
+//! With CMT-SCTP the records of a packet take 128 bytes: 64 in its link (`link/flight.rs`,
 //! `flying.rs`), 24 as a transmission and 24 as a segment (`core/transmission.rs` and
-//! `core/segment.rs` of the transport), 8 for the time of its first transmission (`recorder`).
+//! `core/segment.rs` of the transport), 16 for the times of its first transmission and arrival
+//! (`recorder`).
 //! `make bench` measures them with the unused room of their rings. The 64 bytes hold a TCP packet
 //! with its numbers, timestamps and offset, too. Rare data is outside of these records: copies of a
 //! transmission, the paths of a segment with several paths, messages where streams alternate.
@@ -52,6 +53,7 @@ mod images;
 pub(crate) mod layout;
 mod network;
 mod observers;
+mod routes;
 mod runs;
 mod setup;
 mod stack;
@@ -74,7 +76,8 @@ use connection::{ConnectionRun, Parts};
 use events::At;
 use flow::{Flow, Totals};
 use layout::Layout;
-use network::{End, Fate, Network, RouteCounters, Whose};
+use network::{Fate, Network, Whose};
+use routes::{End, RouteCounters};
 
 use crate::agenda::EventKey;
 use crate::application::ConnectionEnd;
@@ -152,7 +155,7 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
             client,
             until: Time::MAX,
         };
-        let main = ConnectionRun::new(parts, links, tap, carrier);
+        let main = ConnectionRun::new(parts, &network, links, tap, carrier);
         if T::LOOKS || C::CARRIES {
             network.watch();
         }
@@ -206,7 +209,7 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
             if until > key.time {
                 self.handle_ends(until)?;
             } else {
-                self.handle(key, source)?;
+                self.handle(key.time, source)?;
             }
             if self.is_complete() {
                 return Ok(false);
@@ -240,23 +243,30 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
     /// fails. The far end goes first: only deliveries complete a run.
     fn handle_ends(&mut self, until: Time) -> Result<(), RunError> {
         let mut before = EventKey { time: until, ..EventKey::default() };
-        let result = self.handle_end(At::Far, &mut before);
+        let result = self.handle_end::<true>(&mut before);
         let far = self.network.now;
-        self.handle_end(At::Near, &mut before)?;
+        self.handle_end::<false>(&mut before)?;
         self.network.now = self.network.now.max(far);
         result
     }
 
-    /// Handles all events of one end before `before`, and sets it to the last event of the run.
+    /// Handles all events of the far or near end before `before`, and sets it to the last event of
+    /// the run.
     #[inline(never)]
-    fn handle_end(&mut self, end: At, before: &mut EventKey) -> Result<(), RunError> {
-        while let Some((key, source)) = self.network.events.peek_at(end)
-            && key < *before
-        {
+    fn handle_end<const FAR: bool>(&mut self, before: &mut EventKey) -> Result<(), RunError> {
+        let end = if FAR { At::Far } else { At::Near };
+        let completes = FAR && !self.scenario.workload.is_endless();
+        loop {
+            let (time, place) = self.network.events.first_at(end);
+            if time >= before.time && (time > before.time || self.network.events.key(place) >= *before) {
+                return Ok(());
+            }
+            let source = self.network.events.source(place);
+            let key = FAR.then(|| self.network.events.key(place));
             let result = if self.network.keeps_order(source) {
-                self.network.now = key.time;
+                self.network.now = time;
                 self.events += 1;
-                match self.network.pop_open(source) {
+                match self.network.pop_open(end, place, source) {
                     Some(arrival) => self.main.receive(&mut self.network, arrival).map_err(RunError::from),
                     None => {
                         self.tell();
@@ -264,14 +274,13 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
                     }
                 }
             } else {
-                self.handle(key, source)
+                self.handle(time, source)
             };
-            if result.is_err() || end == At::Far && self.is_complete() {
-                *before = key;
+            if result.is_err() || completes && self.is_complete() {
+                *before = key.unwrap_or(*before);
                 return result;
             }
         }
-        Ok(())
     }
 
     /// True once a finite workload is delivered wholly and all flows that the run waits for are
@@ -304,8 +313,8 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
 
     /// Handles the event of a source.
     #[inline(never)]
-    fn handle(&mut self, key: EventKey, source: usize) -> Result<(), RunError> {
-        self.network.now = key.time;
+    fn handle(&mut self, time: Time, source: usize) -> Result<(), RunError> {
+        self.network.now = time;
         self.events += 1;
         self.happen(source)?;
         self.tell();
@@ -337,7 +346,7 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
             }
             return self.arrive_at_flow(end, &flying);
         }
-        self.network.events.set(source, None);
+        self.network.events.set(self.network.events.place(source), EventKey::NEVER);
         let timer = source - links;
         match (timer / connection::TIMERS.len(), timer % connection::TIMERS.len()) {
             (0, timer) => Ok(self.main.handle_timer(&mut self.network, timer)?),

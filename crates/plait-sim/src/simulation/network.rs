@@ -1,59 +1,15 @@
 //! The links of a run, the routes over them, and the agenda: everything between the endpoints.
 
-use super::events::{At, Events};
-use super::flying::{Flying, MOST_LEGS, PacketStore, Packing};
+use super::events::{At, Events, Place};
+use super::flying::{Flying, MOST_LEGS, PacketStore};
 use super::layout::Layout;
+use super::routes::{End, Leg, RouteCounters, RouteId};
 use super::tap::PacketId;
 use crate::agenda::EventKey;
 use crate::link::{Admission, Exit, Link, QueueReport};
 use crate::scenario::{Direction, Hop};
 use plait_sched::{Duration, PathId, Time};
 use plait_transport::packet::{Packet, PacketRef};
-
-/// The end of a route: an end of a connection, or a sink of datagrams.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct End {
-    /// 0 is the scenario's own connection, the others are its flows.
-    pub(super) connection: u32,
-    /// The connection's path.
-    pub(super) path: u8,
-    /// Forward with the connection's data, or backward with its acknowledgements.
-    pub(super) direction: Direction,
-}
-
-/// One link of a route. The legs of a route are consecutive.
-#[derive(Clone, Copy, Debug)]
-struct Leg {
-    link: u32,
-    route: u32,
-    last: bool,
-}
-
-/// Counters of the packets of one route.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct RouteCounters {
-    /// Packets put on the route.
-    pub(crate) sent: u64,
-    /// Copies that links made on the way.
-    pub(crate) copied: u64,
-    /// Packets that reached the end of the route.
-    pub(crate) arrived: u64,
-    /// Packets lost on a wire.
-    pub(crate) lost: u64,
-    /// Packets that found a queue full, or were dropped by its discipline.
-    pub(crate) dropped: u64,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Route {
-    end: End,
-    first: u32,
-    counters: RouteCounters,
-}
-
-/// The number of a route.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct RouteId(u32);
 
 /// A connection's packet at the end of its route. Its reader returns it with [`Network::close`].
 pub(super) struct Arrival {
@@ -69,7 +25,6 @@ pub(crate) struct Network {
     pub(super) events: Events,
     links: Vec<Link<Flying>>,
     legs: Vec<Leg>,
-    routes: Vec<Route>,
     store: PacketStore,
     pub(crate) now: Time,
     /// Losses and copies of the scenario's own packets, if a tap or a carrier needs them.
@@ -103,7 +58,6 @@ impl Network {
             events: Events::new(&sides),
             links,
             legs: Vec::new(),
-            routes: Vec::new(),
             store: PacketStore::default(),
             now: Time::ZERO,
             fates: None,
@@ -132,8 +86,7 @@ impl Network {
     #[cold]
     #[inline(never)]
     fn copy(&mut self, flying: &Flying) -> Flying {
-        let route = self.legs[flying.leg()].route;
-        self.routes[route as usize].counters.copied += 1;
+        self.legs[flying.leg()].counters.copied += 1;
         self.note(Fate::Copied, flying);
         self.store.copy(flying)
     }
@@ -149,7 +102,7 @@ impl Network {
     }
 
     fn end(&self, flying: &Flying) -> End {
-        self.routes[self.legs[flying.leg()].route as usize].end
+        self.legs[flying.leg()].end
     }
 
     /// Number of links among the sources of events.
@@ -173,27 +126,31 @@ impl Network {
         direction: Direction,
         end: End,
     ) -> RouteId {
-        let (first, route) = (self.legs.len() as u32, self.routes.len() as u32);
+        let first = self.legs.len();
         let links = hops.iter().filter_map(|&hop| layout.link(hop, direction));
-        self.legs.extend(links.map(|link| Leg { link, route, last: false }));
-        assert!(self.legs.len() > first as usize, "a route has at least one link");
+        let counters = RouteCounters::default();
+        self.legs.extend(links.map(|link| Leg { link, last: false, end, counters }));
+        assert!(self.legs.len() > first, "a route has at least one link");
         assert!(self.legs.len() <= MOST_LEGS, "{} legs", self.legs.len());
         if let Some(leg) = self.legs.last_mut() {
             leg.last = true;
         }
-        self.routes.push(Route { end, first, counters: RouteCounters::default() });
-        RouteId(route)
+        RouteId { leg: first as u32, link: self.legs[first].link }
     }
 
     /// Puts a connection's packet on a route.
     #[inline]
     pub(super) fn send(&mut self, route: RouteId, packet: PacketRef<'_>, number: u64, bytes: u32) {
         let leg = self.begin(route);
-        let (link, order) = (self.legs[leg].link as usize, self.events.next_order());
-        let packing = Packing { packet, number, leg, store: &mut self.store };
-        match self.links[link].send_as(self.now, bytes, order, packing) {
+        let place = &mut self.links[route.link as usize];
+        if !place.is_steady() {
+            let flying = self.store.pack(packet, number, leg);
+            return self.put(flying, bytes);
+        }
+        let (order, packing) = (self.events.next_order(), || self.store.pack_here(packet, number, leg));
+        match place.send_steadily(self.now, bytes, order, packing) {
             Admission::Queued => {}
-            Admission::First => self.reschedule(link),
+            Admission::First => self.reschedule(route.link as usize),
             Admission::DroppedFull => {
                 let flying = self.store.pack(packet, number, leg);
                 self.drop(&flying);
@@ -216,9 +173,8 @@ impl Network {
     /// Counts a packet on its route, and returns its first leg.
     #[inline]
     fn begin(&mut self, route: RouteId) -> usize {
-        let route = &mut self.routes[route.0 as usize];
-        route.counters.sent += 1;
-        route.first as usize
+        self.legs[route.leg as usize].counters.sent += 1;
+        route.leg as usize
     }
 
     /// Puts a packet on the link of its leg.
@@ -235,16 +191,14 @@ impl Network {
     /// A wire loses a packet.
     #[inline(never)]
     fn lose(&mut self, flying: &Flying) {
-        let route = self.legs[flying.leg()].route;
-        self.routes[route as usize].counters.lost += 1;
+        self.legs[flying.leg()].counters.lost += 1;
         self.forget(flying);
     }
 
     /// A queue drops silently, like real queues: the sender detects the loss by itself.
     #[inline(never)]
     fn drop(&mut self, flying: &Flying) {
-        let route = self.legs[flying.leg()].route;
-        self.routes[route as usize].counters.dropped += 1;
+        self.legs[flying.leg()].counters.dropped += 1;
         self.forget(flying);
     }
 
@@ -277,14 +231,13 @@ impl Network {
                 None
             }
             Exit::Delivered(flying) => {
-                let leg = self.legs[flying.leg()];
+                let leg = &mut self.legs[flying.leg()];
                 if !leg.last {
                     self.pass_on(flying, bytes);
                     return None;
                 }
-                let route = &mut self.routes[leg.route as usize];
-                route.counters.arrived += 1;
-                Some((route.end, flying))
+                leg.counters.arrived += 1;
+                Some((leg.end, flying))
             }
         }
     }
@@ -298,26 +251,32 @@ impl Network {
     }
 
     /// [`Network::pop`] and [`Network::open`] for a link that keeps the order of its packets and ends
-    /// all its routes. The packet is read from the place where it was written.
+    /// all its routes. Its packets arrive at this end. The packet is read from the place where it
+    /// was written.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn pop_open(&mut self, link: usize) -> Option<Arrival> {
+    pub(super) fn pop_open(&mut self, at: At, source: Place, link: usize) -> Option<Arrival> {
         let place = &mut self.links[link];
-        let next = place.second();
-        if let Some((_, next)) = next {
+        let next = place.second().map(|(key, next)| {
             self.store.announce(next);
-        }
-        self.events.set(link, next.map(|(key, _)| key));
+            key
+        });
         let (arrived, flying) = place.pass();
+        match next {
+            Some(key) => self.events.set(source, key),
+            None => self.events.set(source, EventKey::NEVER),
+        }
         if !arrived {
             let flying = *flying;
             self.lose(&flying);
             return None;
         }
-        let route = &mut self.routes[self.legs[flying.leg()].route as usize];
-        route.counters.arrived += 1;
+        let leg = &mut self.legs[flying.leg()];
+        leg.counters.arrived += 1;
         let (number, stored) = (flying.counter(), flying.place());
         let packet = self.store.take(flying, stored).expect("a connection's packet is packed or stored");
-        Some(Arrival { end: route.end, number, packet, stored })
+        // Known to the compiler, unlike that of the leg.
+        let direction = if at == At::Far { Direction::Forward } else { Direction::Backward };
+        Some(Arrival { end: End { direction, ..leg.end }, number, packet, stored })
     }
 
     /// True if [`Network::pop_open`] takes packets from this source, when no route has several links.
@@ -333,24 +292,30 @@ impl Network {
 
     #[inline]
     fn reschedule(&mut self, link: usize) {
-        self.events.set(link, self.links[link].head());
+        let source = self.events.place(link);
+        self.events.set(source, self.links[link].head().unwrap_or(EventKey::NEVER));
     }
 
     /// Sets a timer. If the new time is later, the timer keeps its earlier time: it then expires
     /// too early, which is harmless, and is set again. Retransmission timers move with every
     /// acknowledgement and hardly ever expire.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn set_timer(&mut self, source: usize, at: Option<Time>) {
+    pub(super) fn set_timer(&mut self, source: Place, at: Option<Time>) {
         let Some(at) = at else { return };
-        if self.events.get(source).is_none_or(|pending| at < pending.time) {
+        if at < self.events.key(source).time {
             let order = self.events.next_order();
-            self.events.set(source, Some(EventKey { time: at.max(self.now), since: self.now, order }));
+            self.events.set(source, EventKey { time: at.max(self.now), since: self.now, order });
         }
     }
 
     /// The counters of a route so far.
     pub(crate) fn counters(&self, route: RouteId) -> RouteCounters {
-        self.routes[route.0 as usize].counters
+        self.legs_of(route).map(|leg| leg.counters).sum()
+    }
+
+    /// The legs of a route.
+    fn legs_of(&self, route: RouteId) -> impl Iterator<Item = &Leg> {
+        self.legs[route.leg as usize..].split_inclusive(|leg| leg.last).next().unwrap_or_default().iter()
     }
 
     /// The report of each link's discipline since the last restart, in the order of the links;
@@ -366,9 +331,8 @@ impl Network {
 
     /// Packets of all senders that wait in the queues along a route.
     pub(super) fn waiting(&mut self, route: RouteId) -> u64 {
-        let first = self.routes[route.0 as usize].first as usize;
         let mut waiting = 0;
-        for leg in &self.legs[first..] {
+        for leg in &self.legs[route.leg as usize..] {
             waiting += self.links[leg.link as usize].queue_packets(self.now);
             if leg.last {
                 break;
@@ -389,11 +353,13 @@ impl Network {
         });
         let inside: u64 = self.links.iter().map(|link| link.inside() as u64).sum();
         let uncounted: u64 = self.links.iter().map(Link::copies_to_come).sum();
-        let put = |counters: &RouteCounters| counters.sent + counters.copied;
-        let gone = |counters: &RouteCounters| counters.arrived + counters.lost + counters.dropped;
-        let routes = self.routes.iter().all(|route| put(&route.counters) >= gone(&route.counters));
-        let under_way: u64 =
-            self.routes.iter().map(|route| put(&route.counters) - gone(&route.counters)).sum();
-        links && routes && under_way + uncounted == inside
+        let routes = self.legs.split_inclusive(|leg| leg.last);
+        let under_way = routes.map(|legs| {
+            let RouteCounters { sent, copied, arrived, lost, dropped } =
+                legs.iter().map(|leg| leg.counters).sum();
+            (sent + copied).checked_sub(arrived + lost + dropped)
+        });
+        let under_way: Option<u64> = under_way.sum();
+        links && under_way.is_some_and(|under_way| under_way + uncounted == inside)
     }
 }
