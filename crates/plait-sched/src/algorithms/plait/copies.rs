@@ -84,20 +84,20 @@ impl Plait {
         self.switches.last_copies && connection.finished && connection.unassigned == 0
     }
 
-    /// The time when the oldest segment in flight counts as lost, if an idle path may copy it then.
+    /// The time when the oldest segment that an idle path may copy counts as lost.
     pub(super) fn next_copy(&self, connection: &Connection, paths: &[Path]) -> Option<Time> {
         if !self.switches.copies || connection.sendable() > 0 {
             return None;
         }
-        let sent = self.flight.get(connection.oldest_unacked?.segment)?;
-        let carrier = paths.get(sent.carrier.index())?;
-        let free =
-            |path: &Path| path.id != carrier.id && path.uncarried.is_some() && room_now(path, paths) > 0;
-        let at = self.patience(sent, carrier, self.is_ending(connection));
-        let ahead = at - signed(self.now.as_nanos());
-        if ahead <= 0 || !usable(paths).take(MAX_PATHS).any(free) {
-            return None;
-        }
-        Some(self.now + Duration::from_nanos(ahead.unsigned_abs().max(TIMER)))
+        let last = self.is_ending(connection);
+        let now = signed(self.now.as_nanos());
+        let ahead = |path: &Path| {
+            let sent = self.flight.get(path.uncarried?)?;
+            let carrier = paths.get(sent.carrier.index())?;
+            u64::try_from(self.patience(sent, carrier, last) - now).ok()
+        };
+        let idle = usable(paths).take(MAX_PATHS).filter(|path| room_now(path, paths) > 0);
+        let first = idle.filter_map(ahead).min()?;
+        Some(self.now + Duration::from_nanos(first.max(TIMER)))
     }
 }
