@@ -36,11 +36,26 @@ static struct plait_parameter *const parameters[] = {
 #define PERIOD		5000000000ULL
 /* Segments in the queue of a bottleneck, if a quarter of the bandwidth-delay product is less. */
 #define BURST		24U
+/* Segments in the queue of a bottleneck at least. */
+#define LEAST		5U
+/* Segments that an overflow of the queue loses at once, at least. */
+#define OVERFLOW	2U
+/* Segments of the smallest backlog that can overflow a queue. */
+#define SMALLEST	6U
+/* Timers are seldom finer, in nanoseconds. */
+#define TIMER		1000000U
 /* Number of segments remembered. */
 #define SEGMENTS	1024U
 
 /* The smallest value of the last one to two periods that have values; U64_MAX if none. */
 struct minimum {
+	u64 newer;
+	u64 older;
+	u64 begun;
+};
+
+/* The largest value of the last one to two periods. */
+struct maximum {
 	u64 newer;
 	u64 older;
 	u64 begun;
@@ -62,10 +77,13 @@ struct train {
 struct bottleneck {
 	struct minimum spacing;
 	struct minimum round_trip;
+	struct maximum backlog;		/* behind each transmission */
+	struct minimum capacity;	/* the backlogs that overflowed the queue */
 	u64 free;		/* time when it will have transmitted all that was sent */
 	u64 last_sent;
 	u64 sample;		/* the newest since the last decision, if any */
 	struct train train;
+	u32 in_flight;		/* segments, by transmissions, acknowledgments and losses */
 	u32 sent;		/* packets since the last decision */
 	u32 acked;
 	bool sampled;
@@ -162,11 +180,26 @@ static u64 minimum_get(const struct minimum *minimum)
 	return min(minimum->newer, minimum->older);
 }
 
+static void maximum_note(struct maximum *maximum, u64 now, u64 period, u64 value)
+{
+	u64 age = less(now, maximum->begun);
+
+	if (age > period)
+		*maximum = (struct maximum){ 0, age > 2 * period ? 0 : maximum->newer, now };
+	maximum->newer = max(maximum->newer, value);
+}
+
+static u64 maximum_get(const struct maximum *maximum)
+{
+	return max(maximum->newer, maximum->older);
+}
+
 static void bottleneck_init(struct bottleneck *bottleneck)
 {
 	*bottleneck = (struct bottleneck){
 		.spacing = { U64_MAX, U64_MAX, 0 },
 		.round_trip = { U64_MAX, U64_MAX, 0 },
+		.capacity = { U64_MAX, U64_MAX, 0 },
 	};
 }
 
@@ -205,6 +238,21 @@ static u64 least_round_trip(const struct bottleneck *bottleneck, const struct pl
 	u64 least = minimum_get(&bottleneck->round_trip);
 
 	return least == U64_MAX ? path->srtt : least;
+}
+
+/* The capacity of the queue in segments; U64_MAX until it has overflowed. */
+static u64 capacity(const struct bottleneck *bottleneck, const struct plait_path *path)
+{
+	u64 least = minimum_get(&bottleneck->capacity);
+
+	return least == U64_MAX ? U64_MAX :
+				  div64_u64(least, max_t(u64, spacing(bottleneck, path), 1));
+}
+
+/* Segments in flight. While a pacer holds back packets, the facts show a full window. */
+static u32 in_flight(const struct bottleneck *bottleneck, const struct plait_path *path)
+{
+	return path->pacing_rate ? min(path->in_flight, bottleneck->in_flight) : path->in_flight;
 }
 
 /* The delay after the bottleneck without queues, and half of the round-trip variation;
@@ -258,10 +306,35 @@ static void bottleneck_on_sent(struct bottleneck *bottleneck, u64 now, bool curr
 			       const struct plait_path *path)
 {
 	bottleneck->free = add_capped(max(bottleneck->free, now), spacing(bottleneck, path));
+	maximum_note(&bottleneck->backlog, now, least_round_trip(bottleneck, path),
+		     bottleneck->free - now);
+	bottleneck->in_flight++;
 	if (current)
 		extend(bottleneck, now, 1, path);
 	else
 		bottleneck->sent++;
+}
+
+/* Ends the train: a lost packet needed no time at the bottleneck. */
+static void end_train(struct bottleneck *bottleneck)
+{
+	bottleneck->sent = 0;
+	bottleneck->train.begun = false;
+}
+
+/* Notes lost segments, at the time of the last decision. If several are lost at once, the queue has
+ * overflowed. It holds no more than the largest backlog of the last one to two round trips. Single
+ * losses, and those after a small backlog, count as random.
+ */
+static void bottleneck_on_lost(struct bottleneck *bottleneck, u64 now, u32 segments,
+			       const struct plait_path *path)
+{
+	u64 backlog = maximum_get(&bottleneck->backlog);
+
+	bottleneck->in_flight = less(bottleneck->in_flight, segments);
+	if (segments >= OVERFLOW && backlog >= mul_capped(spacing(bottleneck, path), SMALLEST))
+		minimum_note(&bottleneck->capacity, now, backlog);
+	end_train(bottleneck);
 }
 
 /* The spacing that the train shows, if the newest acknowledgment ends it; otherwise 0. */
@@ -311,9 +384,12 @@ static void refresh(struct bottleneck *bottleneck, u64 now, const struct plait_p
 {
 	u32 sent = bottleneck->sent, acked = bottleneck->acked;
 	u64 measured, each, latest, earliest = 0;
+	u32 flying;
 
 	bottleneck->sent = 0;
 	bottleneck->acked = 0;
+	if (path->in_flight < path->cwnd)
+		bottleneck->in_flight = path->in_flight;
 	if (sent) {
 		each = spacing(bottleneck, path);
 		bottleneck->free = max(bottleneck->free, add_capped(now, mul_capped(each, sent)));
@@ -328,12 +404,11 @@ static void refresh(struct bottleneck *bottleneck, u64 now, const struct plait_p
 	if (measured && trains)
 		minimum_note(&bottleneck->spacing, now, measured);
 	each = spacing(bottleneck, path);
-	latest = add_capped(now, mul_capped(each, path->in_flight));
-	if (path->in_flight)
-		earliest = add_capped(bottleneck->last_sent, each);
-	/* While a pacer holds back packets, the facts show a full window. */
-	if (path->in_flight && !path->pacing_rate)
-		earliest = max(earliest, less(latest, least_round_trip(bottleneck, path)));
+	flying = in_flight(bottleneck, path);
+	latest = add_capped(now, mul_capped(each, flying));
+	if (flying)
+		earliest = max(add_capped(bottleneck->last_sent, each),
+			       less(latest, least_round_trip(bottleneck, path)));
 	bottleneck->free = max(min(bottleneck->free, latest), earliest);
 }
 
@@ -355,20 +430,21 @@ static bool sooner(const struct prediction *a, const struct prediction *b)
 static s64 departure(const struct earliest *earliest, const struct plait_path *path, u32 before)
 {
 	const struct bottleneck *bottleneck = &earliest->bottlenecks[path->id];
-	u64 place = (u64)path->in_flight + path->queued + before;
+	u32 flying = in_flight(bottleneck, path);
+	u64 place = (u64)flying + path->queued + before;
 	u32 window = max(min(path->cwnd, path->limit), 1U), rest;
 	s64 now = as_signed(earliest->now), free = as_signed(bottleneck->free), departs;
 	u64 each = spacing(bottleneck, path), rounds = 0;
 
 	/* The segment a window earlier is in flight, or leaves some round trips from now. */
 	if (place >= window) {
-		rounds = div_u64_rem(less(place, max(window, path->in_flight)), window, &rest) + 1;
+		rounds = div_u64_rem(less(place, max(window, flying)), window, &rest) + 1;
 		place = rest;
 	}
-	if (place < path->in_flight)
-		departs = earlier(free, mul_capped(each, path->in_flight - place - 1));
+	if (place < flying)
+		departs = earlier(free, mul_capped(each, flying - place - 1));
 	else
-		departs = later(max(free, now), mul_capped(each, place - path->in_flight + 1));
+		departs = later(max(free, now), mul_capped(each, place - flying + 1));
 	return max(later(departs, mul_capped(path->srtt, rounds)), now);
 }
 
@@ -454,13 +530,16 @@ static u32 wanted_limit(const struct earliest *earliest, const struct plait_path
 			const struct plait_connection *connection)
 {
 	const struct bottleneck *bottleneck = &earliest->bottlenecks[path->id];
-	u64 each, product, queue, backlog, limit;
+	u64 each, product, queue, fill, backlog, limit;
 
 	if (!has_train(bottleneck) || path->cwnd < path->ssthresh || path->pacing_rate)
 		return PLAIT_NONE;
 	each = max_t(u64, spacing(bottleneck, path), 1);
 	product = divide_up(least_round_trip(bottleneck, path), each);
 	queue = max_t(u64, BURST, product / 4 + 3);
+	fill = capacity(bottleneck, path);
+	if (fill != U64_MAX)
+		queue = min(queue, max_t(u64, div_u64(fill * 2, 5), LEAST));
 	backlog = divide_up(less(bottleneck->free, earliest->now), each);
 	/* Endless data always waits for the window, so its queues are drained, too. */
 	if (connection->unassigned > connection->window_left)
@@ -494,15 +573,15 @@ static bool limited(const struct earliest *earliest, const struct plait_connecti
 	return false;
 }
 
-/* Waits; while limits hold paths back, until a third of the burst has left a bottleneck. */
-static struct plait_decision wait_for_limit(const struct earliest *earliest,
-					    const struct plait_connection *connection,
-					    const struct plait_path *paths, unsigned int count)
+/* The time of the next decision if no event happens before, while limits hold paths back: a third
+ * of the burst has left a bottleneck then. U64_MAX if no limit does.
+ */
+static u64 next_limit(const struct earliest *earliest, const struct plait_connection *connection,
+		      const struct plait_path *paths, unsigned int count)
 {
 	u32 candidates = usable(paths, count);
-	struct plait_decision wait = plait_wait();
+	u64 first = U64_MAX, third, at;
 	const struct plait_path *path;
-	u64 first = U64_MAX, third;
 	bool held_back = false;
 
 	for_each_path_of(path, candidates, paths, count) {
@@ -513,9 +592,8 @@ static struct plait_decision wait_for_limit(const struct earliest *earliest,
 		first = min(first, third);
 		held_back = true;
 	}
-	if (held_back)
-		wait.amount = add_capped(earliest->now, max_t(u64, first, 1000000));
-	return wait;
+	at = add_capped(earliest->now, max_t(u64, first, TIMER));
+	return held_back ? at : U64_MAX;
 }
 
 /* The flight: the newest segments, with the times at which they leave the bottlenecks. */
@@ -596,26 +674,76 @@ static void forget(struct flight *flight, u8 path)
 
 /* 4. Copies, 5. last copies, and 6. first copies. */
 
-/* The arrival of the oldest segment in flight that a path lacks, which may be lost. */
+/* True after the last byte was assigned. */
+static bool is_ending(const struct earliest *earliest, const struct plait_connection *connection)
+{
+	return earliest->last_copies && connection->finished && !connection->unassigned;
+}
+
+/* The time after which the segment at this place counts as lost without an acknowledgment. */
+static s64 patience(const struct earliest *earliest, u32 place, const struct plait_path *carrier,
+		    bool last)
+{
+	s64 round = as_signed(least_round_trip(&earliest->bottlenecks[carrier->id], carrier));
+	s64 variation = as_signed(carrier->rttvar);
+	s64 late = last ? variation : round / 4 + min(4 * variation, round);
+
+	return plus(as_signed(earliest->flight.departure[place]), round + variation / 2 + late);
+}
+
+/* The time when the oldest segment that an idle path may copy counts as lost; U64_MAX if there is
+ * none, or if it already does.
+ */
+static u64 next_copy(const struct earliest *earliest, const struct plait_connection *connection,
+		     const struct plait_path *paths, unsigned int count)
+{
+	bool last = is_ending(earliest, connection);
+	const struct flight *flight = &earliest->flight;
+	u32 open = open_paths(paths, count), place;
+	u64 first = U64_MAX;
+	const struct plait_path *path;
+	s64 ahead;
+
+	if (!earliest->copies || sendable(connection))
+		return U64_MAX;
+	for_each_path_of(path, open, paths, count) {
+		place = place_of(path->uncarried);
+		if (path->uncarried == PLAIT_UNKNOWN || !is_remembered(flight, path->uncarried) ||
+		    flight->carrier[place] >= count)
+			continue;
+		ahead = patience(earliest, place, &paths[flight->carrier[place]], last) -
+			as_signed(earliest->now);
+		if (ahead >= 0)
+			first = min(first, (u64)ahead);
+	}
+	if (first == U64_MAX)
+		return U64_MAX;
+	return add_capped(earliest->now, max_t(u64, first, TIMER));
+}
+
+/* The arrival of the oldest segment in flight that a path lacks, which may be lost. A segment that
+ * is no longer remembered counts as lost.
+ */
 static s64 due(const struct earliest *earliest, u64 segment, s64 delay, bool last,
 	       const struct plait_path *paths, unsigned int count)
 {
 	const struct flight *flight = &earliest->flight;
-	s64 now = as_signed(earliest->now), round, variation, patience;
+	s64 now = as_signed(earliest->now), round;
 	u32 place = place_of(segment);
 	const struct plait_path *carrier;
 	bool silent;
 
-	if (!is_remembered(flight, segment) || flight->carrier[place] >= count)
+	if (!is_remembered(flight, segment))
+		return segment < less(flight->end, SEGMENTS) ? S64_MAX : S64_MIN;
+	if (flight->carrier[place] >= count)
 		return S64_MIN;
 	carrier = &paths[flight->carrier[place]];
-	round = as_signed(least_round_trip(&earliest->bottlenecks[carrier->id], carrier));
-	variation = as_signed(carrier->rttvar);
-	patience = last ? variation : round / 4 + 4 * variation;
-	silent = now - as_signed(flight->departure[place]) > round + variation / 2 + patience;
+	silent = now > patience(earliest, place, carrier, last);
 	if (silent || (carrier->state != PLAIT_ACTIVE && carrier->state != PLAIT_BACKUP) ||
-	    (earliest->suspects & BIT(carrier->id)))
+	    (earliest->suspects & BIT(carrier->id))) {
+		round = as_signed(least_round_trip(&earliest->bottlenecks[carrier->id], carrier));
 		return plus(plus(now, delay), round + round / 2);
+	}
 	return arrival_of(earliest, place, paths, count);
 }
 
@@ -642,14 +770,15 @@ static bool copy(struct earliest *earliest, const struct plait_connection *conne
 		 const struct plait_path *paths, unsigned int count,
 		 struct plait_decision *decision)
 {
-	bool last = earliest->last_copies && connection->finished && !connection->unassigned;
+	bool last = is_ending(earliest, connection);
 	bool first = earliest->first_copies && connection->unassigned;
 	u32 candidates = usable(paths, count), open = open_paths(paths, count);
 	s64 now = as_signed(earliest->now), soonest = 0, own, useful;
 	struct flight *flight = &earliest->flight;
 	const struct plait_path *path, *best = NULL;
+	const struct bottleneck *bottleneck;
+	u64 segment, found = 0, idle;
 	struct prediction copied;
-	u64 segment, found = 0, least;
 	bool fresh;
 
 	if (!connection->has_oldest)
@@ -659,9 +788,13 @@ static bool copy(struct earliest *earliest, const struct plait_connection *conne
 		    !predict(earliest, path, 0, candidates, &copied) ||
 		    copied.arrival == S64_MIN || path->in_flight >= path->limit)
 			continue;
-		least = least_round_trip(&earliest->bottlenecks[path->id], path);
+		bottleneck = &earliest->bottlenecks[path->id];
+		/* Copies do not queue up behind one another and delay new data. */
+		idle = add_capped(earliest->now, mul_capped(spacing(bottleneck, path), 2));
+		if (!last && bottleneck->free > idle)
+			continue;
 		own = max_t(s64, plus(copied.arrival - now, -copied.delay), 0);
-		own = later(own, least / 2);
+		own = later(own, least_round_trip(bottleneck, path) / 2);
 		useful = plus(copied.arrival, last ? 0 : own / 4);
 		segment = path->uncarried;
 		fresh = earliest->copied[path->id] != segment;
@@ -672,8 +805,7 @@ static bool copy(struct earliest *earliest, const struct plait_connection *conne
 					    path->id, useful, paths, count);
 			if (*cursor < flight->end)
 				segment = *cursor;
-			else if (!fresh ||
-				 !(last || (first && is_unused(&earliest->bottlenecks[path->id]))))
+			else if (!fresh || !(last || (first && is_unused(bottleneck))))
 				continue;
 		}
 		if (!best || copied.arrival < soonest) {
@@ -723,6 +855,7 @@ static struct plait_decision decide(void *state, u64 now, const struct plait_con
 	struct earliest *earliest = state;
 	struct plait_decision decision;
 	const struct plait_path *path;
+	u64 until;
 	int i;
 
 	if (!earliest->current || earliest->now != now) {
@@ -747,7 +880,11 @@ static struct plait_decision decide(void *state, u64 now, const struct plait_con
 	if (earliest->copies && !sendable(connection) &&
 	    copy(earliest, connection, paths, count, &decision))
 		return decision;
-	return wait_for_limit(earliest, connection, paths, count);
+	until = min(next_limit(earliest, connection, paths, count),
+		    next_copy(earliest, connection, paths, count));
+	if (until != U64_MAX)
+		decision.amount = until;
+	return decision;
 }
 
 static void on_event(void *state, const struct plait_event *event,
@@ -770,6 +907,7 @@ static void on_event(void *state, const struct plait_event *event,
 		return;
 	case PLAIT_ACKED:
 		bottleneck->acked += event->amount;
+		bottleneck->in_flight = less(bottleneck->in_flight, event->amount);
 		if (event->rtt) {
 			bottleneck->sample = event->rtt;
 			bottleneck->sampled = true;
@@ -779,14 +917,13 @@ static void on_event(void *state, const struct plait_event *event,
 	case PLAIT_PATH_UP:
 		bottleneck_init(bottleneck);
 		break;
+	case PLAIT_LOST:
+		bottleneck_on_lost(bottleneck, earliest->now, event->amount, &paths[event->path]);
+		all = !(earliest->repairing & bit);
+		break;
 	default:
-		/* A lost packet needed no time at the bottleneck. */
-		bottleneck->sent = 0;
-		bottleneck->train.begun = false;
-		if (event->kind == PLAIT_LOST)
-			all = !(earliest->repairing & bit);
-		else
-			forget(&earliest->flight, event->path);
+		end_train(bottleneck);
+		forget(&earliest->flight, event->path);
 	}
 	earliest->current = false;
 	suspects_on_event(&earliest->suspects, event);

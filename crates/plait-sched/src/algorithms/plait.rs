@@ -187,7 +187,7 @@ impl Plait {
     fn departure(&self, path: &Path, before: u32) -> i64 {
         let bottleneck = self.bottleneck(path);
         let spacing = bottleneck.spacing(path);
-        let in_flight = u64::from(path.in_flight);
+        let in_flight = u64::from(bottleneck.in_flight(path));
         let mut place = in_flight + u64::from(path.lost) + u64::from(path.queued) + u64::from(before);
         let window = u64::from(path.cwnd.min(path.limit).max(1));
         let mut rounds = 0;
@@ -314,7 +314,8 @@ impl Scheduler for Plait {
         {
             return Decision::Reinject { path, segment };
         }
-        Decision::Wait { until: self.next_limit(connection, paths) }
+        let next = [self.next_limit(connection, paths), self.next_copy(connection, paths)];
+        Decision::Wait { until: next.into_iter().flatten().min() }
     }
 
     fn decide_with_reason(
@@ -348,8 +349,9 @@ impl Scheduler for Plait {
                 return;
             }
             Event::Acked { segments, rtt, .. } => bottleneck.on_acked(segments, rtt),
+            Event::Lost { segments, .. } => bottleneck.on_lost(self.now, segments, path),
             Event::PathUp { .. } => *bottleneck = Bottleneck::NEW,
-            _ => bottleneck.on_lost(),
+            _ => bottleneck.end_train(),
         }
         self.current = false;
         self.suspects.on_event(event);

@@ -21,6 +21,15 @@
 //! earlier than n spacings after the arrival of the newest acknowledged segment, a smallest round
 //! trip ago. The round trip of a train's first segment shows how long that segment was queued. The
 //! bottleneck is free earlier by as much as the prediction at its transmission was longer.
+//!
+//! While a pacer holds back packets, the facts show a full window. Transmissions, acknowledgements
+//! and losses then tell the number of segments in flight.
+//!
+//! # Capacity
+//! If several segments are lost at once, the queue of the bottleneck has overflowed. It holds no
+//! more than the largest backlog of the last one to two round trips. The estimate is the smallest
+//! such backlog of the last 5 to 10 s with overflows. Single losses, and those after a backlog of
+//! less than 6 segments, count as random.
 
 use crate::time::{Duration, Time};
 use crate::view::Path;
@@ -31,6 +40,10 @@ const TRAIN: u32 = 16;
 const SHORTEST: u32 = 3;
 /// Acknowledgements of a whole train that come at fewer moments were delayed together.
 const MOMENTS: u32 = 3;
+/// The smallest number of segments that an overflow of the queue loses at once.
+const OVERFLOW: u32 = 2;
+/// The smallest backlog, in segments, that can overflow a queue.
+const SMALLEST: u64 = 6;
 /// A minimum covers between one and two of these periods, in nanoseconds.
 const PERIOD: u64 = 5_000_000_000;
 
@@ -54,6 +67,31 @@ impl Minimum {
 
     fn get(&self) -> Option<u64> {
         Some(self.newer.min(self.older)).filter(|&value| value != u64::MAX)
+    }
+}
+
+/// The largest value of the last one to two periods, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+struct Maximum {
+    newer: u64,
+    older: u64,
+    begun: u64,
+}
+
+impl Maximum {
+    const NONE: Self = Self { newer: 0, older: 0, begun: 0 };
+
+    fn note(&mut self, now: u64, period: u64, value: u64) {
+        let age = now.saturating_sub(self.begun);
+        if age > period {
+            let older = if age > 2 * period { 0 } else { self.newer };
+            *self = Self { newer: 0, older, begun: now };
+        }
+        self.newer = self.newer.max(value);
+    }
+
+    fn get(&self) -> u64 {
+        self.newer.max(self.older)
     }
 }
 
@@ -83,6 +121,11 @@ pub(super) struct Bottleneck {
     /// The time when the bottleneck will have transmitted all that was sent, in nanoseconds.
     free: u64,
     last_sent: u64,
+    /// The backlog behind each transmission, and the smallest one that overflowed the queue.
+    backlog: Maximum,
+    capacity: Minimum,
+    /// Segments in flight.
+    in_flight: u32,
     train: Option<Train>,
     /// Packets sent, packets acknowledged and the newest sample since the last decision.
     sent: u32,
@@ -96,6 +139,9 @@ impl Bottleneck {
         round_trip: Minimum::NONE,
         free: 0,
         last_sent: 0,
+        backlog: Maximum::NONE,
+        capacity: Minimum::NONE,
+        in_flight: 0,
         train: None,
         sent: 0,
         acked: 0,
@@ -132,6 +178,16 @@ impl Bottleneck {
         Some(self.round_trip(path).div_ceil(self.spacing.get()?.max(1)))
     }
 
+    /// The capacity of the queue in segments, once it has overflowed.
+    pub(super) fn capacity(&self, path: &Path) -> Option<u64> {
+        Some(self.capacity.get()? / self.spacing(path).max(1))
+    }
+
+    /// Segments in flight.
+    pub(super) fn in_flight(&self, path: &Path) -> u32 {
+        if path.pacing_rate.is_some() { path.in_flight.min(self.in_flight) } else { path.in_flight }
+    }
+
     /// The time when the bottleneck will have transmitted all that was sent, in nanoseconds.
     pub(super) const fn free(&self) -> u64 {
         self.free
@@ -160,6 +216,8 @@ impl Bottleneck {
     pub(super) fn on_sent(&mut self, now: Time, current: bool, path: &Path) {
         let (now, spacing) = (now.as_nanos(), self.spacing(path));
         self.free = self.free.max(now).saturating_add(spacing);
+        self.backlog.note(now, self.round_trip(path), self.free - now);
+        self.in_flight = self.in_flight.saturating_add(1);
         self.sent += u32::from(!current);
         if current {
             self.extend(now, 1, path);
@@ -194,11 +252,22 @@ impl Bottleneck {
 
     pub(super) fn on_acked(&mut self, segments: u32, rtt: Option<Duration>) {
         self.acked += segments;
+        self.in_flight = self.in_flight.saturating_sub(segments);
         self.sample = rtt.or(self.sample);
     }
 
+    /// Notes lost segments, at the time of the last decision.
+    pub(super) fn on_lost(&mut self, now: Time, segments: u32, path: &Path) {
+        self.in_flight = self.in_flight.saturating_sub(segments);
+        let backlog = self.backlog.get();
+        if segments >= OVERFLOW && backlog >= self.spacing(path).saturating_mul(SMALLEST) {
+            self.capacity.note(now.as_nanos(), backlog);
+        }
+        self.end_train();
+    }
+
     /// Ends the train: a lost packet needed no time at the bottleneck.
-    pub(super) fn on_lost(&mut self) {
+    pub(super) fn end_train(&mut self) {
         self.sent = 0;
         self.train = None;
     }
@@ -206,6 +275,9 @@ impl Bottleneck {
     /// Evaluates the events since the last decision.
     pub(super) fn refresh(&mut self, now: Time, path: &Path, trains: bool) {
         let now = now.as_nanos();
+        if path.in_flight < path.cwnd {
+            self.in_flight = path.in_flight;
+        }
         let sent = core::mem::take(&mut self.sent);
         if sent > 0 {
             let spacing = self.spacing(path);
@@ -225,11 +297,10 @@ impl Bottleneck {
             self.spacing.note(now, spacing);
         }
         let spacing = self.spacing(path);
-        let latest = now.saturating_add(spacing.saturating_mul(u64::from(path.in_flight)));
-        let earliest = match path.in_flight {
+        let in_flight = self.in_flight(path);
+        let latest = now.saturating_add(spacing.saturating_mul(u64::from(in_flight)));
+        let earliest = match in_flight {
             0 => 0,
-            // While a pacer holds back packets, the facts show a full window.
-            _ if path.pacing_rate.is_some() => self.last_sent.saturating_add(spacing),
             _ => latest.saturating_sub(self.round_trip(path)).max(self.last_sent.saturating_add(spacing)),
         };
         self.free = self.free.min(latest).max(earliest);

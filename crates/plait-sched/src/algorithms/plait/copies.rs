@@ -2,22 +2,29 @@
 
 use super::flight::Sent;
 use super::{Plait, room_now, signed};
+use crate::time::{Duration, Time};
 use crate::view::{Connection, MAX_PATHS, Path, PathId, usable};
+
+/// Timers are seldom finer, in nanoseconds.
+pub(super) const TIMER: u64 = 1_000_000;
 
 impl Plait {
     /// The most useful copy on an idle path: its segment, and the path.
     pub(super) fn copy(&mut self, connection: &Connection, paths: &[Path]) -> Option<(PathId, u64)> {
         let oldest = connection.oldest_unacked?.segment;
-        let last = self.switches.last_copies && connection.finished && connection.unassigned == 0;
+        let last = self.is_ending(connection);
         let now = signed(self.now.as_nanos());
         let mut best: Option<(i64, PathId, u64)> = None;
         for path in usable(paths).take(MAX_PATHS) {
             let Some(uncarried) = path.uncarried.filter(|_| room_now(path, paths) > 0) else { continue };
             let Some((arrival, delay)) = self.arrival(path, paths, 0) else { continue };
-            if arrival == i64::MIN || path.in_flight >= path.limit {
+            let bottleneck = self.bottleneck(path);
+            let idle = bottleneck.free() <= self.now.as_nanos() + 2 * bottleneck.spacing(path);
+            if arrival == i64::MIN || path.in_flight >= path.limit || !(last || idle) {
                 continue;
             }
-            let half = signed(self.bottleneck(path).round_trip(path) / 2);
+            let unused = bottleneck.is_unused();
+            let half = signed(bottleneck.round_trip(path) / 2);
             let own = (arrival - now).saturating_sub(delay).max(0).saturating_add(half);
             let useful = arrival.saturating_add(if last { 0 } else { own / 4 });
             let fresh = Some(uncarried).filter(|&segment| self.copied[path.id.index()] != segment);
@@ -29,7 +36,7 @@ impl Plait {
                 (found, self.cursors[path.id.index()]) = self.flight.late(from, path.id, late);
             }
             let first = self.switches.first_copies && connection.unassigned > 0;
-            found = found.or(fresh.filter(|_| last || first && self.bottleneck(path).is_unused()));
+            found = found.or(fresh.filter(|_| last || first && unused));
             if let Some(segment) = found
                 && best.is_none_or(|(other, ..)| arrival < other)
             {
@@ -48,19 +55,49 @@ impl Plait {
     }
 
     /// The arrival of the oldest segment in flight that a path lacks, which may be lost. `delay` is
-    /// that of the path.
+    /// that of the path. A segment that is no longer remembered counts as lost.
     fn due(&self, segment: u64, delay: i64, last: bool, paths: &[Path]) -> i64 {
-        let Some(sent) = self.flight.get(segment) else { return i64::MIN };
+        let Some(sent) = self.flight.get(segment) else {
+            return if segment < self.flight.begin() { i64::MAX } else { i64::MIN };
+        };
         let Some(carrier) = paths.get(sent.carrier.index()) else { return i64::MIN };
-        let round = signed(self.bottleneck(carrier).round_trip(carrier));
-        let variation = signed(carrier.rttvar.as_nanos());
-        let patience = if last { variation } else { round / 4 + 4 * variation };
         let now = signed(self.now.as_nanos());
-        let silent = now - signed(sent.departure) > round + variation / 2 + patience;
+        let silent = now > self.patience(sent, carrier, last);
         if silent || !carrier.is_usable() || self.suspects.contains(carrier.id) {
+            let round = signed(self.bottleneck(carrier).round_trip(carrier));
             now.saturating_add(delay).saturating_add(round + round / 2)
         } else {
             self.arrival_of(sent, paths)
         }
+    }
+
+    /// The time after which a segment without acknowledgement counts as lost.
+    fn patience(&self, sent: &Sent, carrier: &Path, last: bool) -> i64 {
+        let round = signed(self.bottleneck(carrier).round_trip(carrier));
+        let variation = signed(carrier.rttvar.as_nanos());
+        let late = if last { variation } else { round / 4 + (4 * variation).min(round) };
+        signed(sent.departure).saturating_add(round + variation / 2 + late)
+    }
+
+    /// True after the last byte was assigned.
+    const fn is_ending(&self, connection: &Connection) -> bool {
+        self.switches.last_copies && connection.finished && connection.unassigned == 0
+    }
+
+    /// The time when the oldest segment that an idle path may copy counts as lost.
+    pub(super) fn next_copy(&self, connection: &Connection, paths: &[Path]) -> Option<Time> {
+        if !self.switches.copies || connection.sendable() > 0 {
+            return None;
+        }
+        let last = self.is_ending(connection);
+        let now = signed(self.now.as_nanos());
+        let ahead = |path: &Path| {
+            let sent = self.flight.get(path.uncarried?)?;
+            let carrier = paths.get(sent.carrier.index())?;
+            u64::try_from(self.patience(sent, carrier, last) - now).ok()
+        };
+        let idle = usable(paths).take(MAX_PATHS).filter(|path| room_now(path, paths) > 0);
+        let first = idle.filter_map(ahead).min()?;
+        Some(self.now + Duration::from_nanos(first.max(TIMER)))
     }
 }

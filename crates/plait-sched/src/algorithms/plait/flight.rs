@@ -62,7 +62,7 @@ impl Flight {
     }
 
     /// The oldest segment that may be remembered.
-    const fn begin(&self) -> u64 {
+    pub(super) const fn begin(&self) -> u64 {
         self.end.saturating_sub(SEGMENTS)
     }
 

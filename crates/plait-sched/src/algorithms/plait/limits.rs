@@ -1,6 +1,7 @@
 //! Rule 3: limits.
 
 use super::Plait;
+use super::copies::TIMER;
 use crate::decision::Decision;
 use crate::time::{Duration, Time};
 use crate::view::{Connection, MAX_PATHS, Path, usable};
@@ -8,6 +9,8 @@ use crate::view::{Connection, MAX_PATHS, Path, usable};
 /// Segments that may be in the queue of a bottleneck, if a quarter of the bandwidth-delay product
 /// is less.
 const BURST: u64 = 24;
+/// The least number of segments that may be in the queue.
+const LEAST: u64 = 5;
 
 impl Plait {
     /// The limit that a path should have.
@@ -18,7 +21,8 @@ impl Plait {
             _ => return u32::MAX,
         };
         let in_flight = u64::from(path.in_flight);
-        let queue = BURST.max(product / 4 + 3);
+        let fill = bottleneck.capacity(path).map_or(u64::MAX, |capacity| capacity * 2 / 5);
+        let queue = BURST.max(product / 4 + 3).min(fill.max(LEAST));
         let backlog =
             bottleneck.free().saturating_sub(self.now.as_nanos()).div_ceil(bottleneck.spacing(path).max(1));
         // Endless data always waits for the window, so its queues are drained, too.
@@ -43,7 +47,7 @@ impl Plait {
     }
 
     /// The time of the next decision if no event happens before, while limits hold paths back: a
-    /// third of the burst has left a bottleneck then. Timers are seldom finer than a millisecond.
+    /// third of the burst has left a bottleneck then.
     pub(super) fn next_limit(&self, connection: &Connection, paths: &[Path]) -> Option<Time> {
         let held_back = |path: &&Path| {
             path.limit < path.cwnd
@@ -52,6 +56,6 @@ impl Plait {
         };
         let third = |path: &Path| self.bottleneck(path).spacing(path).saturating_mul(BURST / 3);
         let first = usable(paths).take(MAX_PATHS).filter(held_back).map(third).min()?;
-        Some(self.now + Duration::from_nanos(first.max(1_000_000)))
+        Some(self.now + Duration::from_nanos(first.max(TIMER)))
     }
 }

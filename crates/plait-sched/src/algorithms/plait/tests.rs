@@ -276,22 +276,114 @@ fn an_unused_path_copies_once_while_data_waits_for_the_window() {
         paths[1].in_flight = 1;
         plait.on_event(&sent(1, 0), &connection, &paths);
         paths[1].uncarried = Some(1);
-        (first, plait.decide(at(3), &connection, &paths))
+        let copy = Decision::Reinject { path: PathId(1), segment: 0 };
+        (first == copy, plait.decide(at(3), &connection, &paths) == copy)
     };
-    let copy = Decision::Reinject { path: PathId(1), segment: 0 };
-    assert_eq!(copies(&[], 5), (copy, Decision::WAIT));
-    assert_eq!(copies(&[], 0), (Decision::WAIT, Decision::WAIT), "nothing waits");
-    assert_eq!(copies(&["first_copies"], 5), (Decision::WAIT, Decision::WAIT));
+    assert_eq!(copies(&[], 5), (true, false));
+    assert_eq!(copies(&[], 0), (false, false), "nothing waits");
+    assert_eq!(copies(&["first_copies"], 5), (false, false));
 }
 
-/// Segment 0 is due at 120 ms. Its acknowledgement is late after 150 more.
+/// Segment 0 is due at 120 ms. Its acknowledgement is late after 150 more. The engine asks again
+/// then, a millisecond later at the earliest.
 #[test]
 fn a_late_acknowledgement_means_a_loss() {
     let (mut plait, connection, paths) = tail(&[], false);
     plait.cursors = [10; MAX_PATHS];
-    assert_eq!(plait.decide(at(270), &connection, &paths), Decision::WAIT);
+    for (time, next) in [(130, 270), (270, 271)] {
+        let until = plait.decide(at(time), &connection, &paths);
+        let Decision::Wait { until: Some(until) } = until else { panic!("{until:?}") };
+        assert_eq!(until.as_nanos() / MILLI, next);
+    }
     let copy = Decision::Reinject { path: PathId(0), segment: 0 };
     assert_eq!(plait.decide(at(271), &connection, &paths), copy);
+}
+
+/// The variation is that of an earlier queue, 150 ms: the acknowledgement is late after a round trip,
+/// a quarter of one and half of the variation.
+#[test]
+fn the_variation_lengthens_the_patience_by_a_round_trip_at_most() {
+    let (mut plait, connection, mut paths) = tail(&[], false);
+    plait.cursors = [10; MAX_PATHS];
+    paths[1].rttvar = Duration::from_millis(150);
+    let lost = |plait: &mut Plait, time| {
+        matches!(plait.decide(at(time), &connection, &paths), Decision::Reinject { segment: 0, .. })
+    };
+    let late = 20 + 200 + 75 + 50 + 200;
+    assert!(!lost(&mut plait, late) && lost(&mut plait, late + 1));
+}
+
+/// The oldest segment in flight has left the memory, because 1100 others were sent after it.
+#[test]
+fn a_forgotten_segment_counts_as_lost() {
+    let (mut plait, connection, paths) = tail(&[], false);
+    for segment in 10..1100 {
+        plait.on_event(&sent(0, segment), &connection, &paths);
+    }
+    plait.on_event(&acked(0, 1090, 20), &connection, &paths);
+    plait.cursors = [2000; MAX_PATHS];
+    let copy = Decision::Reinject { path: PathId(0), segment: 0 };
+    assert_eq!(plait.decide(at(3000), &connection, &paths), copy);
+}
+
+/// Ten segments, 2 ms each, are in the queue of the fast path. A copy would wait behind them.
+#[test]
+fn a_path_with_a_queue_copies_nothing_before_the_last_byte() {
+    let copies = |finished: bool, segments: u32| {
+        let (mut plait, connection, mut paths) = tail(&[], finished);
+        paths[0].cwnd = 20;
+        plait.decide(at(60), &connection, &paths[..0]);
+        for segment in 10..10 + u64::from(segments) {
+            paths[0].in_flight += 1;
+            plait.on_event(&sent(0, segment), &connection, &paths);
+        }
+        matches!(plait.decide(at(60), &connection, &paths), Decision::Reinject { .. })
+    };
+    assert!(!copies(false, 10) && copies(false, 0) && copies(true, 10));
+}
+
+/// A burst of 40 segments of 5 ms overflows a queue. With 24 or with a quarter of the product of 20
+/// segments, the next burst would overflow it, too. Two fifths of its capacity may be in it.
+#[test]
+fn several_losses_at_once_show_the_capacity_of_the_queue() {
+    let limit = |lost: u32, burst: u64| {
+        let (mut plait, mut path) = train(10, 0, 5, 100);
+        path.cwnd = 100;
+        let connection = Connection { unassigned: 1000, window_left: 1000, ..Connection::default() };
+        plait.decide(at(1000), &connection, core::slice::from_ref(&path));
+        for segment in 0..burst {
+            path.in_flight += 1;
+            plait.on_event(&sent(0, 10 + segment), &connection, core::slice::from_ref(&path));
+        }
+        let event = Event::Lost { path: PathId(0), segments: lost };
+        plait.on_event(&event, &connection, core::slice::from_ref(&path));
+        path.in_flight = 0;
+        plait.on_event(&acked(0, 1, 100), &connection, core::slice::from_ref(&path));
+        plait.decide(at(2000), &connection, core::slice::from_ref(&path));
+        plait.limit(&path, &connection)
+    };
+    assert_eq!(limit(1, 40), 24, "a random loss");
+    assert_eq!(limit(2, 40), 16);
+    assert_eq!(limit(2, 10), 5, "the least");
+    assert_eq!(limit(2, 5), 24, "no queue is so short");
+}
+
+/// A pacer holds back packets, so the facts show a full window of 50. Ten segments of 5 ms are in
+/// flight.
+#[test]
+fn a_full_window_of_a_paced_path_says_nothing_about_its_queue() {
+    let (mut plait, mut path) = train(10, 0, 5, 100);
+    path.pacing_rate = Some(1_600_000);
+    let connection = Connection::default();
+    plait.decide(at(1000), &connection, core::slice::from_ref(&path));
+    for segment in 10..20 {
+        path.in_flight = 50;
+        plait.on_event(&sent(0, segment), &connection, core::slice::from_ref(&path));
+    }
+    plait.on_event(&acked(0, 0, 100), &connection, core::slice::from_ref(&path));
+    assert_eq!(plait.bottlenecks[0].in_flight(&path), 10);
+    path.pacing_rate = None;
+    assert_eq!(plait.bottlenecks[0].in_flight(&path), 50);
 }
 
 #[test]
