@@ -21,10 +21,12 @@
 //! 3. *Limits.* Out of slow start, at most 24 segments, or a quarter of the bandwidth-delay product
 //!    and 3 segments, are in the bottleneck's queue. A burst after a stalled receive window would
 //!    otherwise overflow short queues. While data waits for the receiver's window, the queue is
-//!    drained to that number too: segments in a queue take up the window.
-//! 4. *Copies.* A path that has room, and no new data to send, copies the first segment in flight
-//!    elsewhere whose original arrives later than the copy. The difference must exceed a quarter of
-//!    the copy's own delay, because the copy delays data of the path.
+//!    drained to that number too: segments in a queue take up the window. A queue that has
+//!    overflowed holds two fifths of its capacity, or 5 segments if that is more.
+//! 4. *Copies.* A path that has room, at most two segments at its bottleneck, and no new data to
+//!    send, copies the first segment in flight elsewhere whose original arrives later than the copy.
+//!    The difference must exceed a quarter of the copy's own delay, because the copy delays data of
+//!    the path.
 //! 5. *Last copies.* After the last byte was assigned, a copy delays no new data. Then any
 //!    difference suffices, and a path copies the oldest segment in flight elsewhere even if the
 //!    prediction sees no gain.
@@ -35,8 +37,10 @@
 //!
 //! # Readings
 //! * An original counts as lost if its acknowledgement is a quarter of a round trip and four
-//!   round-trip variations late; after the last byte, if it is one variation late. Its
+//!   round-trip variations late, or one and a quarter round trips if that is less. After the last
+//!   byte, one variation suffices. The scheduler asks to be called at that time. The
 //!   retransmission arrives as late as one and a half round trips after a copy that is sent now.
+//! * The oldest original counts as lost, too, if 1024 newer segments were sent.
 //! * A path whose controller paces (BBR) has no limit: its controller bounds the queue.
 //! * Without one-way delays, the delay is half of the smallest round trip.
 //!
