@@ -1,7 +1,7 @@
 """Sends files over the same links in three ways: simulated, in virtual time, and over sockets.
 
-``python benches/links/agree.py [--cases N] [--seed S] [--program target/release/plait-quic]``, as
-any user with the right to create namespaces, on an otherwise idle machine.
+``python benches/links/agree.py [--cases N] [--seed S] [--schedulers NAME …] [--program
+target/release/plait-quic]``, as any user with the right to create namespaces, on an otherwise idle machine.
 
 A case is drawn: one to three links, a file that takes up to some seconds, and schedulers.
 `plait-quic` sends the file inside of `plait link`, three times with each scheduler. The engines
@@ -13,7 +13,7 @@ extra time of a one-byte file over sockets, compared with the engine, is subtrac
 
 Every line is JSON. The last ones have the differences of the goodputs. They also count the pairs of
 schedulers that differ over sockets by more than 5 % and by more than noise, and those of these
-pairs that an engine ranks alike.
+pairs that an engine ranks alike. They state the mean gain of the first scheduler over each other.
 """
 
 from __future__ import annotations
@@ -131,12 +131,12 @@ class Case:
             yield row | {"links": self.links}
 
 
-def cases(seed: int, count: int, seconds: float) -> Iterator[Case]:
+def cases(seed: int, count: int, seconds: float, names: tuple[str, ...]) -> Iterator[Case]:
     """Draw this many cases."""
     chance = random.Random(seed)
     for number in range(1, count + 1):
         links, total, first = draw(chance)
-        schedulers = SCHEDULERS if links.count("[[path]]") > 1 else SCHEDULERS[:1]
+        schedulers = names if links.count("[[path]]") > 1 else names[:1]
         megabytes = round(total * seconds * 0.1 ** chance.random() / 8, 2)
         yield Case(number, links, first, megabytes, schedulers)
 
@@ -165,6 +165,13 @@ def alike(rows: list[dict[str, Any]], name: str) -> dict[str, int]:
     return {"pairs": len(pairs), "alike": same}
 
 
+def gain(rows: list[dict[str, Any]], name: str, over: str, where: str) -> float:
+    """Return the mean ratio of two schedulers' goodputs over sockets (`real`) or in an engine."""
+    found = {(row["case"], row["scheduler"]): row[where] for row in rows}
+    both = [case for case, scheduler in found if scheduler == over and (case, name) in found]
+    return float(stats.gmean([found[case, name] / found[case, over] for case in both]))
+
+
 def are_apart(one: list[float], other: list[float]) -> bool:
     """Whether means differ by more than `APART` and by more than the noise of equal runs."""
     gap = abs(np.mean(one) - np.mean(other))
@@ -186,6 +193,7 @@ def main() -> None:
     )
     parser.add_argument("--cases", type=int, default=30)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--schedulers", nargs="+", default=SCHEDULERS)
     parser.add_argument("--runs", type=int, default=3, help="transfers over sockets with each scheduler")
     parser.add_argument(
         "--seconds",
@@ -199,7 +207,7 @@ def main() -> None:
     parser.add_argument("--program", type=Path, default=Path("target/release/plait-quic"))
     options = parser.parse_args()
     rows, told = list[dict[str, Any]](), earlier(options.again) if options.again else None
-    for case in cases(options.seed, options.cases, options.seconds):
+    for case in cases(options.seed, options.cases, options.seconds, tuple(options.schedulers)):
         task = {
             "near": "agree",
             "program": str(options.program.resolve()),
@@ -216,6 +224,13 @@ def main() -> None:
     for name in ENGINES:
         differences = [100 * (row[name] / row["real"] - 1) for row in rows]
         say(engine=name, goodputs=len(rows), difference_percent=percentiles(differences), **alike(rows, name))
+    first, *others = options.schedulers
+    for other in others:
+        say(
+            gain_of=first,
+            over=other,
+            **{where: gain(rows, first, other, where) for where in ("real", *ENGINES)},
+        )
     return None
 
 
