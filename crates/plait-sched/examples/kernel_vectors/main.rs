@@ -13,7 +13,7 @@ use plait_sched::conformance::{record, record_extremes};
 use plait_sched::{Builtin, Scheduler};
 use settings::{OPTIONS, SETTINGS, Setting};
 use text::Text;
-use trains::{TRAINS, record_train};
+use trains::{OVERFLOWS, TRAINS, record_overflow, record_train};
 
 /// Cases of the model engine, for every setting.
 const CASES: u64 = 3;
@@ -68,5 +68,9 @@ fn one_setting(text: &mut Text, seed: &mut u64, name: &str, given: &Setting) {
     for train in TRAINS {
         text.begin(make().needs());
         record_train(&mut *make(), train, &mut |call| text.call(call));
+    }
+    for bursts in OVERFLOWS {
+        text.begin(make().needs());
+        record_overflow(&mut *make(), bursts, &mut |call| text.call(call));
     }
 }
