@@ -78,6 +78,7 @@ struct earliest {
 	u32 recalls;			/* the queues to be recalled before any assignment */
 	u32 repairing;			/* paths whose first loss has recalled all queues */
 	u32 suspects;
+	u32 last;			/* the path of the last assignment */
 	u64 now;			/* time of the last decision */
 	/* For each path: the first segment that may still be worth a copy there, and the oldest
 	 * segment elsewhere whose copy was decided at this moment.

@@ -287,20 +287,26 @@ impl Plait {
         (most > 0).then_some((best.id, segments))
     }
 
-    /// Writes how much later than on `best` the next segment arrives on each other path. Only
-    /// differences have a meaning, because clocks may differ.
+    /// Writes how much later or earlier than on `best` the next segment arrives on each other path.
+    /// Only differences have a meaning, because clocks may differ.
     fn write_arrivals(&self, best: PathId, paths: &[Path], reason: &mut dyn fmt::Write) -> fmt::Result {
         let arrival = |path: &Path| self.arrival(path, paths, 0).map(|(arrival, _)| arrival);
         let Some(first) = paths.get(best.index()).and_then(arrival) else { return Ok(()) };
         if first == i64::MIN {
             return write!(reason, "{{{}}} has no round-trip time yet", best.0);
         }
-        write!(reason, "arrives first on {{{}}}", best.0)?;
-        for path in usable(paths).filter(|path| path.id != best) {
-            match arrival(path) {
+        let others = || usable(paths).filter(|path| path.id != best);
+        if others().filter_map(arrival).all(|other| other >= first) {
+            write!(reason, "arrives first on {{{}}}", best.0)?;
+        } else {
+            write!(reason, "stays on {{{}}} for a burst", best.0)?;
+        }
+        for path in others() {
+            match arrival(path).map(|other| other.saturating_sub(first)) {
                 Some(later) => {
-                    let later = later.saturating_sub(first) as f64 / 1e6;
-                    write!(reason, ", {later:.1} ms later on {{{}}}", path.id.0)?;
+                    let word = if later < 0 { "earlier" } else { "later" };
+                    let time = later.unsigned_abs() as f64 / 1e6;
+                    write!(reason, ", {time:.1} ms {word} on {{{}}}", path.id.0)?;
                 }
                 None => write!(reason, ", {{{}}} takes nothing ahead", path.id.0)?,
             }

@@ -31,8 +31,9 @@ fn acked(path: u8, segments: u32, rtt: u64) -> Event {
 }
 
 /// All assignments of one moment; segments leave while the windows have room.
-fn assignments(plait: &mut Plait, paths: &mut [Path]) -> Vec<(u8, u32)> {
-    let mut connection = Connection { unassigned: 1000, window_left: 1000, ..Connection::default() };
+fn assignments(plait: &mut Plait, paths: &mut [Path], finished: bool) -> Vec<(u8, u32)> {
+    let mut connection =
+        Connection { unassigned: 1000, window_left: 1000, finished, ..Connection::default() };
     let mut steps = Vec::new();
     while let Decision::Assign { path, segments } = plait.decide(at(0), &connection, paths) {
         steps.push((path.0, segments));
@@ -56,8 +57,17 @@ fn assignments(plait: &mut Plait, paths: &mut [Path]) -> Vec<(u8, u32)> {
 #[test]
 fn the_slow_path_waits_for_earlier_arrivals_on_the_fast_one() {
     let mut paths = [path(0, 20, 10), path(1, 60, 10)];
-    let steps = assignments(&mut plait(&["trains"]), &mut paths);
+    let steps = assignments(&mut plait(&["trains"]), &mut paths, true);
     assert_eq!(steps[..4], [(0, 13), (1, 1), (0, 3), (1, 1)]);
+}
+
+/// The application may write more. The slow path then has a lead of 3/4 of its additional 20 ms. Its
+/// second and third segment count as if they arrived after 27 and 33 ms, the fourth after 39 ms.
+#[test]
+fn the_slow_path_takes_bursts_while_the_application_writes() {
+    let mut paths = [path(0, 20, 10), path(1, 60, 10)];
+    let steps = assignments(&mut plait(&["trains"]), &mut paths, false);
+    assert_eq!(steps[..5], [(0, 13), (1, 1), (1, 2), (0, 1), (0, 8)]);
 }
 
 #[test]
@@ -67,13 +77,24 @@ fn the_reason_compares_the_arrivals() {
     let mut reason = std::string::String::new();
     plait(&["trains"]).decide_with_reason(at(0), &connection, &paths, &mut reason);
     assert_eq!(reason, "arrives first on {0}, 24.0 ms later on {1}");
+    let mut scheduler = plait(&["trains"]);
+    let mut paths = paths;
+    scheduler.decide(at(0), &connection, &paths);
+    for segment in 0..10 {
+        paths[0].in_flight += 1;
+        scheduler.on_event(&sent(0, segment), &connection, &paths);
+    }
+    scheduler.last = PathId(1);
+    let mut reason = std::string::String::new();
+    scheduler.decide_with_reason(at(0), &connection, &paths, &mut reason);
+    assert_eq!(reason, "stays on {1} for a burst, 4.0 ms earlier on {0}");
 }
 
 /// Without a train, a path takes the segments that its window admits, and nothing ahead.
 #[test]
 fn an_unmeasured_path_has_no_queue() {
     let mut paths = [path(0, 20, 10), path(1, 60, 10)];
-    assert_eq!(assignments(&mut plait(&[]), &mut paths), [(0, 10), (1, 10)]);
+    assert_eq!(assignments(&mut plait(&[]), &mut paths, true), [(0, 10), (1, 10)]);
 }
 
 /// Sends `count` segments at time 0 and acknowledges them one by one, `apart` milliseconds apart,
