@@ -107,7 +107,9 @@ def test_every_path_has_a_verdict_in_every_decision(scenario: plait.Scenario, sc
 
     seen = decisions.filter(pl.col("oldest_unacked").is_not_null())
     assert seen["oldest_unacked_path"].is_not_null().all()
-    assert decisions["wait_until_ns"].is_null().all()
+    timed = decisions.filter(pl.col("wait_until_ns").is_not_null())
+    assert set(timed["decision"]) <= {"wait"}
+    assert (timed["wait_until_ns"] > timed["time_ns"]).all()
 
 
 def test_verdicts_follow_from_the_facts(scenario: plait.Scenario) -> None:

@@ -70,6 +70,7 @@ use crate::view::{Connection, MAX_PATHS, Path, PathId, usable};
 use bottleneck::Bottleneck;
 use flight::Flight;
 
+mod arrival;
 mod bottleneck;
 mod copies;
 mod flight;
@@ -193,63 +194,6 @@ impl Plait {
         &self.bottlenecks[path.id.index()]
     }
 
-    /// The time when the bottleneck will have transmitted a segment that is assigned to `path` now,
-    /// behind `before` others. In nanoseconds; not before the last decision.
-    fn departure(&self, path: &Path, before: u32) -> i64 {
-        let bottleneck = self.bottleneck(path);
-        let spacing = bottleneck.spacing(path);
-        let in_flight = u64::from(bottleneck.in_flight(path));
-        let mut place = in_flight + u64::from(path.lost) + u64::from(path.queued) + u64::from(before);
-        let window = u64::from(path.cwnd.min(path.limit).max(1));
-        let mut rounds = 0;
-        if place >= window {
-            // The segment a window earlier is in flight, or leaves some round trips from now.
-            let first = window.max(in_flight);
-            rounds = place.saturating_sub(first) / window + 1;
-            place = place.saturating_sub(first) % window;
-        }
-        let now = signed(self.now.as_nanos());
-        let free = signed(bottleneck.free());
-        let departure = if place < in_flight {
-            free.saturating_sub(signed(spacing.saturating_mul(in_flight - place - 1)))
-        } else {
-            free.max(now).saturating_add(signed(spacing.saturating_mul(place - in_flight + 1)))
-        };
-        departure.saturating_add(signed(path.srtt.as_nanos().saturating_mul(rounds))).max(now)
-    }
-
-    /// The predicted arrival of a segment that is assigned to the path now, behind `before` others,
-    /// and the path's delay, which decides ties. `None` if the path takes no such segment.
-    fn arrival(&self, path: &Path, paths: &[Path], before: u32) -> Option<Key> {
-        let has_room = room(path) > before;
-        let bottleneck = self.bottleneck(path);
-        if path.in_recovery {
-            return None;
-        }
-        if !has_room {
-            let unmeasured = self.switches.trains && !bottleneck.is_measured(path);
-            if self.suspects.excludes(path, paths) || (unmeasured && usable(paths).nth(1).is_some()) {
-                return None;
-            }
-        }
-        match bottleneck.delay(path, self.one_way) {
-            Some(delay) => Some((self.departure(path, before).saturating_add(delay), delay)),
-            None => has_room.then_some((i64::MIN, i64::MIN)),
-        }
-    }
-
-    /// The lead of the path that took the last segment over the others, in nanoseconds: three quarters
-    /// of its additional delay, if no written data waits.
-    fn lead(&self, connection: &Connection, paths: &[Path]) -> i64 {
-        if connection.finished || connection.unassigned > connection.window_left {
-            return 0;
-        }
-        let delay = |path: &Path| self.bottleneck(path).delay(path, self.one_way);
-        let least = usable(paths).take(MAX_PATHS).filter(|path| !path.in_recovery).filter_map(delay).min();
-        let own = paths.get(self.last.index()).and_then(delay);
-        own.zip(least).map_or(0, |(own, least)| own.saturating_sub(least).max(0) / 4 * 3)
-    }
-
     /// The next assignment, if there is one.
     fn assign(&self, connection: &Connection, paths: &[Path]) -> Option<(PathId, u32)> {
         let sendable = connection.sendable();
@@ -285,33 +229,6 @@ impl Plait {
         };
         let segments = 1 + (1..most).take_while(wins).count() as u32;
         (most > 0).then_some((best.id, segments))
-    }
-
-    /// Writes how much later or earlier than on `best` the next segment arrives on each other path.
-    /// Only differences have a meaning, because clocks may differ.
-    fn write_arrivals(&self, best: PathId, paths: &[Path], reason: &mut dyn fmt::Write) -> fmt::Result {
-        let arrival = |path: &Path| self.arrival(path, paths, 0).map(|(arrival, _)| arrival);
-        let Some(first) = paths.get(best.index()).and_then(arrival) else { return Ok(()) };
-        if first == i64::MIN {
-            return write!(reason, "{{{}}} has no round-trip time yet", best.0);
-        }
-        let others = || usable(paths).filter(|path| path.id != best);
-        if others().filter_map(arrival).all(|other| other >= first) {
-            write!(reason, "arrives first on {{{}}}", best.0)?;
-        } else {
-            write!(reason, "stays on {{{}}} for a burst", best.0)?;
-        }
-        for path in others() {
-            match arrival(path).map(|other| other.saturating_sub(first)) {
-                Some(later) => {
-                    let word = if later < 0 { "earlier" } else { "later" };
-                    let time = later.unsigned_abs() as f64 / 1e6;
-                    write!(reason, ", {time:.1} ms {word} on {{{}}}", path.id.0)?;
-                }
-                None => write!(reason, ", {{{}}} takes nothing ahead", path.id.0)?,
-            }
-        }
-        Ok(())
     }
 }
 
