@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Plait: each segment goes to the path where it arrives first, by measured bottlenecks.
  *
- * The scheduler `plait` of crates/plait-sched (algorithms/plait.rs, plait/arrival.rs); the former states the source, the
+ * The scheduler `plait` of crates/plait-sched (algorithms/plait.rs), which states the source, the
  * readings and the departures. The functions have its names. Its rules are: 1. earliest arrival and
  * 3. limits, here; 2. trains, in bottleneck.c; 4. copies, 5. last copies, and 6. first copies, in
  * copies.c.
