@@ -14,7 +14,7 @@ from scipy import stats
 
 from plait.analysis import analyze
 from plait.analysis.comparison import compare, holm, outcome, units
-from plait.analysis.regions import regions
+from plait.analysis.regions import regions, slices_note
 from plait.results.metrics import direction
 from plait.sweep import read, sweep
 from plait.sweep.dataset import SCENARIO, with_scenario
@@ -132,6 +132,7 @@ def test_regions_hold_every_point_once() -> None:
         {
             "point": range(100),
             SCENARIO: range(100),
+            "seed": [1] * 100,
             "few": [index % 3 for index in range(100)],
             "many": random.random(100),
             "text": ["red" if index % 2 else "blue" for index in range(100)],
@@ -143,6 +144,34 @@ def test_regions_hold_every_point_once() -> None:
     sizes = [len(rows) for _, rows in regions(points, ["many"])]
     assert sizes == [10] * 10
     assert [str(region[0]) for region, _ in regions(points, ["few"])] == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("values", "points", "seeds", "found", "note"),
+    [
+        (8, 1, 8, 8, None),
+        (8, 4, 2, 8, None),
+        (24, 1, 8, 24, None),
+        (8, 1, 7, 2, "v: 8 values in 2 slices, because a value has fewer than 8 runs"),
+        (25, 1, 8, 3, "v: 25 values in 3 slices, because there are more than 24 values"),
+        (6, 1, 1, 6, None),
+    ],
+)
+def test_values_with_enough_runs_stay_values(
+    values: int, points: int, seeds: int, found: int, note: str | None
+) -> None:
+    """Runs are points times seeds: many seeds of one point are enough."""
+    value, point, seed = (one.ravel() for one in np.indices((values, points, seeds)))
+    frame = pl.DataFrame({SCENARIO: value * points + point, "seed": seed, "v": value * 10})
+    assert len([*regions(frame, ["v"])]) == found
+    assert slices_note(frame, ["v"]) == note
+
+
+def test_a_parameter_that_leaves_scenarios_equal_stays_values() -> None:
+    value, seed = (one.ravel() for one in np.indices((8, 8)))
+    frame = pl.DataFrame({SCENARIO: [0] * 64, "seed": seed, "slack": value})
+    assert [str(region[0]) for region, _ in regions(frame, ["slack"])] == [*"01234567"]
+    assert slices_note(frame, ["slack"]) is None
 
 
 @pytest.mark.parametrize(
@@ -213,6 +242,7 @@ def test_the_command_prints_tables_and_json(dataset: Path, command: Command) -> 
     assert "rtt 180 … 300" in text
     # Four points per region are reported as too few.
     assert "2 of 2 regions have too few points" in text
+    assert "rtt: 8 values in 2 slices, because a value has fewer than 8 runs\n" in text
     as_json = command("analyze", str(dataset), "--json", "--by", "")
     document = json.loads(as_json.stdout)
     assert document["metrics"][0]["metric"] == "goodput_bps"

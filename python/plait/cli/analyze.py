@@ -109,6 +109,8 @@ def _print(found: Analysis, sheet: Sheet) -> None:
         sheet.line(text)
     for label, names in dataset.averaged.items():
         sheet.line(Text(f"{label}: means over the values of {', '.join(names)}", style="yellow"))
+    if found.slices is not None:
+        sheet.line(Text(found.slices, style="yellow"))
     for name, count in found.failures.items():
         text = f"{name}: {count:,} runs failed, and their pairs are left out: {found.reasons[name]}"
         sheet.line(Text(text, style="red"))

@@ -16,6 +16,8 @@ from plait.support.widths import WIDTHS
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from plait.sweep import Dataset
+
 KINDS = {
     "curves": ("x", "log"),
     "differences": ("x", "log", "baseline", "percent"),
@@ -176,6 +178,16 @@ def _animate(folder: Path, output: Path, schedulers: list[str], window: str, sec
         raise click.UsageError(message) from None
 
 
+def _say_slices(dataset: Dataset, variables: list[str]) -> None:
+    """Say which variables of the axes have slices instead of values, and why."""
+    from plait.analysis.regions import slices_note
+
+    known = list(dict.fromkeys(name for name in variables if name in dataset.variables))
+    note = slices_note(dataset.pairs(*known), known, len(variables))
+    if note is not None:
+        say(note)
+
+
 def _drawn(
     folder: Path,
     kind: str,
@@ -210,6 +222,7 @@ def _drawn(
     style["schedulers"] = schedulers
     if kind == "differences" and x is None:
         return plots.paired_differences(dataset, metric, baseline=baseline or "", percent=percent, **style)
+    _say_slices(dataset, [name for name in (x, y) if name is not None])
     if kind == "box":
         return plots.boxes_over(dataset, over, metric, log=log, **style)
     if kind == "heatmap":
