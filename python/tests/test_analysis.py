@@ -242,6 +242,8 @@ def test_the_command_prints_tables_and_json(dataset: Path, command: Command) -> 
     assert "rtt 180 … 300" in text
     # Four points per region are reported as too few.
     assert "2 of 2 regions have too few points" in text
+    assert "intervals: of 95 % over points (scenarios with the means of their runs);" in text
+    assert "a percentage has none if the mean of lowest-rtt may be 0\n" in text
     assert "rtt: 8 values in 2 slices, because a value has fewer than 8 runs\n" in text
     as_json = command("analyze", str(dataset), "--json", "--by", "")
     document = json.loads(as_json.stdout)

@@ -231,8 +231,9 @@ def _meaning(found: Analysis) -> str:
     each = " (scenarios with the means of their runs)" if kind == "points" else ""
     return (
         f"better by, in %: difference of the means, and the same in percent of the mean of {found.baseline};\n"
-        f"more than zero is better, for delays too; intervals of 95 % over {kind}{each}:\n"
-        f"Student's, in % Fieller's; both contain 0 or neither; none in % if the mean of {found.baseline} may be 0\n"
+        f"more than zero is better, for delays too\n"
+        f"intervals: of 95 % over {kind}{each}; Student's, and Fieller's of percentages;\n"
+        f"either both contain 0, or neither does; a percentage has none if the mean of {found.baseline} may be 0\n"
         f"in regions (in a region of one point: over its seeds): {SURE} the interval of the difference excludes zero;\n"
         f"{AHEAD} the best mean, if the interval of its difference from the next one excludes zero; intervals: --json\n"
         f"effect size: mean of the differences over their standard deviation (Cohen's d_z)\n"

@@ -64,7 +64,7 @@ BOLD = """
 bold: the best mean, if the interval of its difference from the next one (in pairs) excludes zero
 better by: more than zero is better, for delays too; runs with the same seed are pairs
 no interval: the value is the same with every seed, in the digits shown
-no interval of a gain, besides: the mean of the first scheduler may be zero
+a gain without an interval: its value is the same with every seed, or the mean of the first scheduler may be zero
 –: no value, or the first scheduler has zero in most runs
 """.strip()
 
