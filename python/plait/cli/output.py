@@ -152,7 +152,7 @@ def print_repeated(found: Repeated, alone: Alone = (), *, latex: bool = False) -
 def print_metrics(found: Repeated, metrics: Sequence[str], alone: Alone = (), *, latex: bool = False) -> None:
     """Print only some metrics, a row per scheduler, with gains over the first one.
 
-    `alone` has for each seed the run of each path alone; if given, columns compare with these runs.
+    `alone` has for each seed the run of each path alone. Columns compare with these runs, if given.
 
     Raises:
         ScenarioError: a metric is unknown.
