@@ -161,6 +161,8 @@ segments = [1, 2, 3, 4, 5, 6, 7, 8]
         asked = ("plot", "set", "--kind", kind, "--x", "segments", "--metric", "goodput", "-o", "fig.svg")
         done = command(*asked)
         assert (done.returncode, done.stderr) == (0, f"{said}wrote fig.svg\n")
+    done = command("plot", "set", "--x", "segments", "--metric", "goodputt", "-o", "fig.svg")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), "a mistake has one line"
     (axes,) = sweep_curves(read(tmp_path / "set"), "segments", "goodput").axes
     assert {len(curve.get_xdata()) for curve in axes.get_lines()} == {2 if said else 8}  # type: ignore[arg-type]
 
