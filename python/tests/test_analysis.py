@@ -14,7 +14,7 @@ from scipy import stats
 
 from plait.analysis import analyze
 from plait.analysis.comparison import compare, holm, outcome, units
-from plait.analysis.regions import regions
+from plait.analysis.regions import regions, slices_note
 from plait.results.metrics import direction
 from plait.sweep import read, sweep
 from plait.sweep.dataset import SCENARIO, with_scenario
@@ -132,6 +132,7 @@ def test_regions_hold_every_point_once() -> None:
         {
             "point": range(100),
             SCENARIO: range(100),
+            "seed": [1] * 100,
             "few": [index % 3 for index in range(100)],
             "many": random.random(100),
             "text": ["red" if index % 2 else "blue" for index in range(100)],
@@ -143,6 +144,34 @@ def test_regions_hold_every_point_once() -> None:
     sizes = [len(rows) for _, rows in regions(points, ["many"])]
     assert sizes == [10] * 10
     assert [str(region[0]) for region, _ in regions(points, ["few"])] == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("values", "points", "seeds", "found", "note"),
+    [
+        (8, 1, 8, 8, None),
+        (8, 4, 2, 8, None),
+        (24, 1, 8, 24, None),
+        (8, 1, 7, 2, "v: 8 values in 2 slices, because a value has fewer than 8 runs"),
+        (25, 1, 8, 3, "v: 25 values in 3 slices, because there are more than 24 values"),
+        (6, 1, 1, 6, None),
+    ],
+)
+def test_values_with_enough_runs_stay_values(
+    values: int, points: int, seeds: int, found: int, note: str | None
+) -> None:
+    """Runs are points times seeds: many seeds of one point are enough."""
+    value, point, seed = (one.ravel() for one in np.indices((values, points, seeds)))
+    frame = pl.DataFrame({SCENARIO: value * points + point, "seed": seed, "v": value * 10})
+    assert len([*regions(frame, ["v"])]) == found
+    assert slices_note(frame, ["v"]) == note
+
+
+def test_a_parameter_that_leaves_scenarios_equal_stays_values() -> None:
+    value, seed = (one.ravel() for one in np.indices((8, 8)))
+    frame = pl.DataFrame({SCENARIO: [0] * 64, "seed": seed, "slack": value})
+    assert [str(region[0]) for region, _ in regions(frame, ["slack"])] == [*"01234567"]
+    assert slices_note(frame, ["slack"]) is None
 
 
 @pytest.mark.parametrize(
@@ -160,10 +189,7 @@ def test_which_way_is_better(name: str, way: int) -> None:
     assert direction(name) == way
 
 
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("sweep")
-    (folder / "plan.toml").write_text("""
+PLAN = """
 schedulers = ["lowest-rtt", "round-robin"]
 seeds = 2
 set = { "path.slow.rtt" = "{rtt}ms" }
@@ -172,7 +198,13 @@ axis = [{ rtt = { range = [20, 300], points = 8 } }]
 duration = "3s"
 transport = { receive_buffer = "40kB" }
 path = [{ name = "fast", rate = "4Mbit", rtt = "20ms" }, { name = "slow", rate = "1Mbit", rtt = "80ms", loss = "0.5%" }]
-""")
+"""
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sweep")
+    (folder / "plan.toml").write_text(PLAN)
     sweep(folder / "plan.toml", folder / "out")
     return folder / "out"
 
@@ -212,7 +244,10 @@ def test_the_command_prints_tables_and_json(dataset: Path, command: Command) -> 
     assert "mean blocking time (ms), less is better" in text
     assert "rtt 180 … 300" in text
     # Four points per region are reported as too few.
-    assert "2 of 2 regions have too few points" in text
+    assert "! fewer than 8 points: the intervals of 2 of 2 regions are not reliable" in text
+    assert "intervals: of 95 % over points (scenarios with the means of their runs);" in text
+    assert "a percentage has none with fewer than 5 points,\nor if the mean of lowest-rtt may be 0\n" in text
+    assert "rtt: 8 values in 2 slices, because a value has fewer than 8 runs\n" in text
     as_json = command("analyze", str(dataset), "--json", "--by", "")
     document = json.loads(as_json.stdout)
     assert document["metrics"][0]["metric"] == "goodput_bps"
@@ -224,7 +259,27 @@ def test_few_points_are_said_to_be_few(tmp_path: Path, command: Command, dataset
     shutil.copytree(dataset, copy)
     (part,) = copy.glob("part-*")
     pl.read_parquet(part).filter(pl.col("point") < 3).write_parquet(part)
-    assert "only 3 points: too few" in command("analyze", str(copy)).stdout
+    arguments = ("analyze", str(copy), "--metric", "app_delay_ms")
+    text = command(*arguments).stdout
+    assert "only 3 points: too few for reliable intervals and p\n" in text
+    row = next(line for line in text.splitlines() if line.startswith("│ round-robin"))
+    *_, percent, interval, _, _, _, _, _ = row.split("│")
+    assert (percent.strip()[0] in "+−", interval.strip()) == (True, "–")
+    (change,) = json.loads(command(*arguments, "--json").stdout)["metrics"][0]["whole"]["comparisons"]
+    assert change["better_by_percent"]["low"] is not None
+    whole = command("analyze", str(dataset), "--metric", "app_delay_ms").stdout
+    row = next(line for line in whole.splitlines() if line.startswith("│ round-robin"))
+    assert " … " in row.split("│")[-6], "eight points have an interval"
+
+
+def test_more_seeds_than_points_are_named_as_a_way_out(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "plan.toml").write_text(
+        PLAN.replace("points = 8", "points = 2").replace("seeds = 2", "seeds = 3")
+    )
+    assert command("sweep", "plan.toml", "--out", "set").returncode == 0
+    said = "only 2 points: too few for reliable intervals and p; --where rtt=VALUE compares over seeds\n"
+    assert said in command("analyze", "set").stdout
+    assert "only 3 seeds: too few" in command("analyze", "set", "--where", "rtt=20").stdout
 
 
 @pytest.mark.parametrize(

@@ -128,6 +128,10 @@ def test_alone_says_what_the_best_path_alone_carries(tmp_path: Path) -> None:
     plain = CliRunner().invoke(cli, ["run", file]).stdout
     assert "0 = capacity of the best path, 1 = that of all" in " ".join(plain.split())
     assert "paths alone" not in plain
+    (tmp_path / "two.toml").write_text(FILE + STREAM.format(rate="2Mbit"))
+    limited = CliRunner().invoke(cli, ["run", file]).stdout
+    assert "application delay: from first transmission" in limited
+    assert "aggregation benefit" not in limited, "no row has it"
 
 
 @pytest.mark.parametrize(

@@ -170,18 +170,25 @@ def test_a_sweep_repeats_to_the_byte(command: Command, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(MINE)
     (tmp_path / "links.toml").write_text(LINKS)
     (tmp_path / "plan.toml").write_text(PLAN)
-    assert command("sweep", "plan.toml").returncode == 0
+    done = command("sweep", "plan.toml")
+    assert done.stderr.startswith("wrote 6 runs to results/plan in ")
+    assert "6 runs fill 8 rows: " in done.stderr
     done = command("bundle", "results/plan", "-o", "set.zip")
     assert done.returncode == 2
     assert "scheduler Mine:share={share} is one of your own; expected --file with its file" in done.stderr
     (tmp_path / "results" / "plan" / "report.html").write_text("a page, which is not compared")
     done = command("bundle", "results/plan", "-o", "set.zip", "--file", "mine.py")
     assert done.returncode == 0, done.stderr
+    with zipfile.ZipFile(tmp_path / "set.zip") as made:
+        names = made.namelist()
+        assert made.read("README.txt").startswith(b"6 runs of Plait ")
+    size = f"{(tmp_path / 'set.zip').stat().st_size / 1e3:.0f} kB"
+    assert done.stderr == f"wrote {len(names)} files to set.zip ({size})\n"
     (tmp_path / "mine.py").unlink()
     done = command("rerun", "set.zip", "--out", "again")
     assert (done.returncode, done.stdout) == (
         0,
-        "equal: 3 files of 8 runs have the same bytes as in set.zip\n",
+        "equal: 3 files of 6 runs have the same bytes as in set.zip\n",
     ), done.stderr
 
 

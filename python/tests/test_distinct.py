@@ -175,6 +175,21 @@ def test_the_command_names_what_a_mean_is_over(datasets: tuple[Dataset, Dataset]
     assert "segments: no run with '3'; expected one of: 1, 2, 4, 8, 16" in done.stderr
 
 
+def test_the_command_names_schedulers_that_do_not_use_a_variable(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "plan.toml").write_text(VARIED)
+    done = command("sweep", "plan.toml", "--out", "out")
+    assert done.returncode == 0
+    assert done.stderr.endswith(
+        "63 runs fill 135 rows: lowest-rtt and blest do not use segments, so rows repeat; "
+        "statistics count each run once\n"
+    )
+    text = VARIED.replace("segments = [1, 2, 4, 8, 16]", "segments = [1.1, 1.2]")
+    text = text.replace('"lowest-rtt", "blest", ', "").replace("{segments}", "{round(segments)}")
+    (tmp_path / "same.toml").write_text(text)
+    done = command("sweep", "same.toml", "--out", "same")
+    assert "9 runs fill 18 rows: several values give the same scenario, so rows repeat" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("setting", "label", "scenarios", "runs"),
     [

@@ -141,6 +141,32 @@ def test_the_command_writes_what_it_says_and_says_what_it_wrote(dataset: Dataset
         assert message in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("seeds", "said"),
+    [(8, ""), (2, "segments: 8 values in 2 slices, because a value has fewer than 8 runs\n")],
+)
+def test_listed_values_are_points_of_the_curve_or_are_said_to_be_slices(
+    seeds: int, said: str, command: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "links.toml").write_text(LINKS)
+    (tmp_path / "plan.toml").write_text(f"""
+scenario = "links.toml"
+schedulers = ["lowest-rtt", "round-robin:segments={{segments}}"]
+seeds = {seeds}
+[[axis]]
+segments = [1, 2, 3, 4, 5, 6, 7, 8]
+""")
+    assert command("sweep", "plan.toml", "--out", "set").returncode == 0
+    for kind in ("curves", "differences", "box"):
+        asked = ("plot", "set", "--kind", kind, "--x", "segments", "--metric", "goodput", "-o", "fig.svg")
+        done = command(*asked)
+        assert (done.returncode, done.stderr) == (0, f"{said}wrote fig.svg\n")
+    done = command("plot", "set", "--x", "segments", "--metric", "goodputt", "-o", "fig.svg")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), "a mistake has one line"
+    (axes,) = sweep_curves(read(tmp_path / "set"), "segments", "goodput").axes
+    assert {len(curve.get_xdata()) for curve in axes.get_lines()} == {2 if said else 8}  # type: ignore[arg-type]
+
+
 def test_plan_and_command_stand_in_the_figure_if_asked(
     dataset: Dataset, command: Command, tmp_path: Path
 ) -> None:

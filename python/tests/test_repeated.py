@@ -135,3 +135,32 @@ def test_the_command_says_the_same_as_its_json(command: Command, tmp_path: Path)
 def test_two_seeds_are_too_few(command: Command) -> None:
     done = command("compare", "two.toml", "--schedulers", "round-robin,lowest-rtt", "--seeds", "2")
     assert "only 2 seeds: too few for reliable intervals" in done.stdout
+
+
+@pytest.mark.usefixtures("scenario_file")
+def test_the_command_explains_only_what_it_shows(command: Command) -> None:
+    arguments = ("compare", "two.toml", "--schedulers", "round-robin,lowest-rtt", "--seeds", "3")
+    whole = command(*arguments).stdout
+    better = "better by: than round-robin; more than zero is better, for delays too; runs with the same seed are pairs"
+    assert whole.count("better by: ") == whole.count(f"{better}\n") == 1
+    assert "aggregation benefit: 0 = " in whole
+    assert "a gain without an interval: its value is the same with every seed, or the mean of the" in whole
+    assert "bold" not in whole, "the output is no terminal"
+    assert "bold: the best mean" in command(*arguments, "--latex").stdout
+    chosen = command(*arguments, "--metric", "goodput").stdout
+    assert chosen.count("better by: ") == chosen.count(f"{better}\n") == 1
+    assert "aggregation benefit: 0 = " not in chosen
+    one = command("compare", "two.toml", "--schedulers", "round-robin", "--metric", "goodput").stdout
+    assert "better by" not in one
+
+
+@pytest.mark.usefixtures("scenario_file")
+def test_chosen_metrics_stand_beside_gains_over_each_path_alone(command: Command) -> None:
+    arguments = ("compare", "two.toml", "--schedulers", "round-robin,lowest-rtt", "--seeds", "3", "--alone")
+    document = json.loads(command(*arguments, "--json").stdout)
+    text = command(*arguments, "--metric", "app_delay_ms.p95").stdout
+    assert "each path alone, mean of 3 seeds, goodput" in text
+    for name in ("round-robin", "lowest-rtt"):
+        gain = document["alone"][name]["gain_percent"]
+        written = f"{gain:+.1f}".replace("-", "−")
+        assert written in next(line for line in text.splitlines() if f" {name} " in line and "│" in line)

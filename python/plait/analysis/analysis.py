@@ -11,7 +11,7 @@ import numpy as np
 from plait._core import ScenarioError
 from plait.analysis.comparison import AgainstBaseline, Units, compare, outcome, units
 from plait.analysis.contest import ahead
-from plait.analysis.regions import ENOUGH, Region, check_variables, regions
+from plait.analysis.regions import ENOUGH, Region, check_variables, regions, slices_note
 from plait.results.metrics import meant
 from plait.statistics.estimate import CONFIDENCE
 from plait.support.words import expected
@@ -61,7 +61,8 @@ class MetricAnalysis:
 class Analysis:
     """Paired comparisons of a dataset's schedulers with one of them.
 
-    failures: number of failed runs of each scheduler; reasons: the most frequent reason.
+    failures: number of failed runs of each scheduler; reasons: the most frequent reason. slices:
+    which variables have slices instead of values, and why.
     """
 
     dataset: Dataset
@@ -70,6 +71,7 @@ class Analysis:
     failures: dict[str, int]
     reasons: dict[str, str]
     metrics: list[MetricAnalysis]
+    slices: str | None
 
     def document(self) -> dict[str, Any]:
         """Return the analysis as JSON."""
@@ -86,6 +88,7 @@ class Analysis:
             "averaged_over": self.dataset.averaged,
             "failures": self.failures,
             "reasons": self.reasons,
+            "slices": self.slices,
             "metrics": [
                 {
                     "metric": one.metric,
@@ -150,7 +153,8 @@ def analyze(
             raise ScenarioError(message)
         split = [part(*one) for variables in splits for one in regions(frame, variables)]
         analyses.append(MetricAnalysis(name, higher, whole, [one for one in split if one.units]))
-    return Analysis(dataset, base, tie, failures, reasons, analyses)
+    sliced = slices_note(frame, dataset.variables if by is None else by, len(by or ("",)))
+    return Analysis(dataset, base, tie, failures, reasons, analyses, sliced)
 
 
 def _higher_is_better(name: str, dataset: Dataset) -> bool:

@@ -20,10 +20,11 @@ from plait.sweep.dataset import SCENARIO
 
 LEVELS = 6
 """Up to this number of different values, each value is a region."""
-MOST_LEVELS = 12
-"""Up to this number of different values, each value is a region if each has `ENOUGH` points."""
+MOST_LEVELS = 24
+"""Up to this number of different values, each value is a region if each has `ENOUGH` runs."""
 ENOUGH = 8
-"""Points that a region should have: with fewer, its intervals are not reliable."""
+"""Units (points, or seeds of one point) that a region should have: with fewer, its intervals are
+not reliable."""
 SLICES = 10
 """Maximum number of regions of a variable with more values; fewer where a region would not have
 `ENOUGH` points."""
@@ -65,7 +66,23 @@ def regions(frame: pl.DataFrame, variables: Sequence[str]) -> Iterator[tuple[Reg
 
 def cut(frame: pl.DataFrame, name: str, dimensions: int = 1) -> list[Range]:
     """Return a variable's regions in rows with points: every scenario counts once per value."""
-    return ranges(frame.unique([SCENARIO, name], maintain_order=True)[name], dimensions)
+    runs = frame.unique([SCENARIO, "seed", name], maintain_order=True)
+    return ranges(runs.unique([SCENARIO, name], maintain_order=True)[name], runs[name], dimensions)
+
+
+def slices_note(frame: pl.DataFrame, variables: Sequence[str], dimensions: int = 1) -> str | None:
+    """Say which variables have slices instead of values, and why; None if all have values."""
+    notes: dict[str, list[str]] = {}
+    for name in variables:
+        levels, slices = frame[name].drop_nulls().n_unique(), len(cut(frame, name, dimensions))
+        if slices < levels:
+            why = (
+                f"there are more than {MOST_LEVELS} values"
+                if levels > MOST_LEVELS
+                else f"a value has fewer than {ENOUGH} runs"
+            )
+            notes.setdefault(f"{levels} values in {slices} slices, because {why}", []).append(name)
+    return "; ".join(f"{', '.join(names)}: {note}" for note, names in notes.items()) or None
 
 
 def check_variables(names: Sequence[str], known: Sequence[str]) -> None:
@@ -76,19 +93,20 @@ def check_variables(names: Sequence[str], known: Sequence[str]) -> None:
             raise ScenarioError(message)
 
 
-def ranges(values: pl.Series, dimensions: int = 1) -> list[Range]:
-    """Return a variable's regions: its levels if they are few, otherwise slices.
+def ranges(values: pl.Series, runs: pl.Series, dimensions: int = 1) -> list[Range]:
+    """Return a variable's regions: its levels if they are few or have enough runs, else slices.
 
-    `values` has one value per point; slices have equally many of them. With more variables per
-    region (`dimensions`) each has fewer slices, so that the combinations have points as well.
+    `values` has one value per point, `runs` one per point and seed. Slices have equally many
+    points. With more variables per region (`dimensions`) each has fewer slices, so that the
+    combinations have points as well.
     """
     name, known = values.name, values.drop_nulls()
     levels = known.unique(maintain_order=True).to_list()
     if not values.dtype.is_numeric():
         return [Range(name, level, level) for level in sorted(levels, key=_amount(levels))]
     levels.sort()
-    counts = known.value_counts(name="points")["points"].min() if levels else None
-    held = isinstance(counts, int) and counts >= ENOUGH and len(levels) <= MOST_LEVELS
+    least = runs.drop_nulls().value_counts(name="runs")["runs"].min() if levels else None
+    held = isinstance(least, int) and least >= ENOUGH and len(levels) <= MOST_LEVELS
     if len(levels) <= LEVELS or held:
         return [Range(name, level, level) for level in levels]
     ordered = known.sort()

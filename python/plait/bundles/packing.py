@@ -20,6 +20,7 @@ from plait.results.result import Result
 from plait.scenarios.files import named_files
 from plait.scenarios.own import LIBRARIES, PYTHON
 from plait.support.machine import plait_version
+from plait.sweep.dataset import Dataset
 from plait.sweep.dataset import about as about_dataset
 from plait.sweep.dataset_writer import JOURNAL
 from plait.sweep.results import check_folder
@@ -55,7 +56,7 @@ def bundle(
             found.packed[f"{RESULTS}/{file.relative_to(folder).as_posix()}"] = _read(file)
     found.packed[README] = _readme(place, about).encode()
     archive.write(place, {**about, "schedulers": found.schedulers, "traces": found.traces}, found.packed)
-    return list(found.packed)
+    return [archive.MANIFEST, *found.packed]
 
 
 @dataclass
@@ -178,7 +179,8 @@ def _of_dataset(folder: Path, found: _Files) -> dict[str, Any]:
     seeds = told["seeds"]
     numbers = list(range(1, seeds + 1)) if isinstance(seeds, int) else seeds
     command = [f"plait sweep {told['name']}.toml"]
-    return _about("dataset", str(told["version"]), command, told["runs"], numbers, told["labels"])
+    runs = Dataset(folder, told).runs
+    return _about("dataset", str(told["version"]), command, runs, numbers, told["labels"])
 
 
 def _about(

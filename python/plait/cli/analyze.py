@@ -29,6 +29,8 @@ WIDTH = 120
 """Maximum columns of its tables."""
 AHEAD, SURE = "▲", "*"
 """Marks of the best scheduler of a region, and of a change that is unlikely to be chance."""
+FEW = 5
+"""Units below which percentages have no interval: Fieller's are very wide then."""
 MOST_PERCENT = 1000
 """The largest change that is printed in percent."""
 
@@ -105,10 +107,12 @@ def _print(found: Analysis, sheet: Sheet) -> None:
         sheet.line(f"[yellow]{dataset.identical.note}[/yellow]")
     if whole.units < ENOUGH:
         units = count_of(whole.units, whole.kind[:-1])
-        text = f"[yellow]only {units}: too few for reliable intervals and p[/yellow]"
-        sheet.line(text)
+        text = f"only {units}: too few for reliable intervals and p{_more(found, whole)}"
+        sheet.line(Text(text, style="yellow"))
     for label, names in dataset.averaged.items():
         sheet.line(Text(f"{label}: means over the values of {', '.join(names)}", style="yellow"))
+    if found.slices is not None:
+        sheet.line(Text(found.slices, style="yellow"))
     for name, count in found.failures.items():
         text = f"{name}: {count:,} runs failed, and their pairs are left out: {found.reasons[name]}"
         sheet.line(Text(text, style="red"))
@@ -118,6 +122,14 @@ def _print(found: Analysis, sheet: Sheet) -> None:
         if one.regions:
             _print_regions(sheet, found, one, words)
     sheet.line(_meaning(found), "dim")
+
+
+def _more(found: Analysis, whole: Part) -> str:
+    """Name the options that give more units, if a point has more seeds than there are points."""
+    names = found.dataset.varied
+    if whole.kind != "points" or not names or whole.pairs <= whole.units**2:
+        return ""
+    return f"; {' '.join(f'--where {name}=VALUE' for name in names)} compares over seeds"
 
 
 def _print_whole(sheet: Sheet, found: Analysis, one: MetricAnalysis, words: Wording) -> None:
@@ -145,7 +157,7 @@ def _print_whole(sheet: Sheet, found: Analysis, one: MetricAnalysis, words: Word
             words.number(row.mean),
             signed.number(row.difference.value),
             signed.interval(row.difference.interval),
-            *_percent(row.change),
+            *_percent(row.change, few=part.units < FEW),
             "–" if row.effect_size is None else f"{row.effect_size:+.2f}".replace("-", "−"),
             f"{row.wins:,}/{row.ties:,}/{row.losses:,}",
             _p(row.p),
@@ -165,6 +177,8 @@ def _print_beside(sheet: Sheet, content: Content, title: str) -> None:
 
 def _print_regions(sheet: Sheet, found: Analysis, one: MetricAnalysis, words: Wording) -> None:
     """Print a row per scheduler and a column per region: the improvement over the baseline."""
+    from plait.analysis.regions import ENOUGH
+
     regions = [Text(_name(part, found.dataset)) for part in one.regions]
     way = 1 if one.higher_is_better else -1
     unit = f" ({words.unit})" if words.unit else ""
@@ -186,8 +200,8 @@ def _print_regions(sheet: Sheet, found: Analysis, one: MetricAnalysis, words: Wo
     few = [part for part in one.regions if part.few]
     if few:
         text = (
-            f"[yellow]! {len(few)} of {len(one.regions)} regions have too few {units} for their intervals to mean what "
-            f"they say[/yellow]"
+            f"[yellow]! fewer than {ENOUGH} {units}: the intervals of {len(few)} of "
+            f"{count_of(len(one.regions), 'region')} are not reliable[/yellow]"
         )
         sheet.line(text)
 
@@ -210,12 +224,12 @@ def _cell(row: AgainstBaseline, words: Wording) -> str:
     return f"[{colour}]{_percent(change)[0]}{SURE * row.beyond_chance}[/{colour}]"
 
 
-def _percent(change: Estimate | None) -> tuple[str, str]:
-    """Format the change and its interval."""
+def _percent(change: Estimate | None, *, few: bool = False) -> tuple[str, str]:
+    """Format the change and its interval; few units give no interval."""
     if change is None:
         return "–", ""
     words = Wording("", "%", 1.0, 1, signed=True)
-    return words.number(change.value), words.interval(change.interval)
+    return words.number(change.value), "–" if few else words.interval(change.interval)
 
 
 def _p(p: float | None) -> str:
@@ -229,8 +243,10 @@ def _meaning(found: Analysis) -> str:
     each = " (scenarios with the means of their runs)" if kind == "points" else ""
     return (
         f"better by, in %: difference of the means, and the same in percent of the mean of {found.baseline};\n"
-        f"more than zero is better, for delays too; intervals of 95 % over {kind}{each}:\n"
-        f"Student's, in % Fieller's; both contain 0 or neither; none in % if the mean of {found.baseline} may be 0\n"
+        f"more than zero is better, for delays too\n"
+        f"intervals: of 95 % over {kind}{each}; Student's, and Fieller's of percentages;\n"
+        f"either both contain 0, or neither does; a percentage has none with fewer than {FEW} {kind},\n"
+        f"or if the mean of {found.baseline} may be 0\n"
         f"in regions (in a region of one point: over its seeds): {SURE} the interval of the difference excludes zero;\n"
         f"{AHEAD} the best mean, if the interval of its difference from the next one excludes zero; intervals: --json\n"
         f"effect size: mean of the differences over their standard deviation (Cohen's d_z)\n"

@@ -43,7 +43,9 @@ def bundle(folder: Path, place: Path | None, files: tuple[Path, ...]) -> None:
 
     place = Path(f"{folder.absolute().name}.zip") if place is None else place
     names = pack(folder, place, files)
-    say(f"wrote {count(len(names), 'file')} to {place} ({place.stat().st_size / 1e6:.1f} MB)")
+    size = place.stat().st_size
+    text = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
+    say(f"wrote {count(len(names), 'file')} to {place} ({text})")
 
 
 @click.command()

@@ -46,7 +46,7 @@ THREADS = click.option(
     help="Number of threads; 0 (the default) means one per core.",
 )
 SERIES = click.option(
-    "--series", show_default=SERIES_DEFAULT, help="Interval of the time series (with --out)."
+    "--series", help=f"Interval of the time series (with --out); default: {SERIES_DEFAULT}."
 )
 DECISIONS = click.option(
     "--decisions", is_flag=True, help="Record the scheduler's decisions too (with --out)."

@@ -50,21 +50,23 @@ def documents(results: Sequence[Result], alone: Alone = ()) -> Any:
     return runs[0] if len(runs) == 1 else runs
 
 
-MEANING = """
-application delay: from first transmission to in-order delivery
-blocking time: from arrival to in-order delivery
-receive buffer: packets that wait for an earlier one
-aggregation benefit: 0 = capacity of the best path, 1 = that of all, −1 = nothing; not if the application is the limit
-throughput of a path: payload without duplicates
-against its bound: distance from a bound that no scheduler can beat, in percent (plait bound)
-""".strip()
+MEANINGS = {
+    "application delay": "application delay: from first transmission to in-order delivery",
+    "blocking time": "blocking time: from arrival to in-order delivery",
+    "receive buffer": "receive buffer: packets that wait for an earlier one",
+    "aggregation benefit": "aggregation benefit: 0 = capacity of the best path, 1 = that of all, −1 = nothing; not if "
+    "the application is the limit",
+    ": throughput": "throughput of a path: payload without duplicates",
+    "against its bound": "against its bound: distance from a bound that no scheduler can beat, in percent (plait "
+    "bound)",
+}
+"""The meanings of rows, by a part of their headings."""
 
 
-BOLD = """
-bold: the best mean, if the interval of its difference from the next one (in pairs) excludes zero
-better by: more than zero is better, for delays too; runs with the same seed are pairs
+BOLD = "bold: the best mean, if the interval of its difference from the next one (in pairs) excludes zero"
+INTERVALS = """
 no interval: the value is the same with every seed, in the digits shown
-no interval of a gain, besides: the mean of the first scheduler may be zero
+a gain without an interval: its value is the same with every seed, or the mean of the first scheduler may be zero
 –: no value, or the first scheduler has zero in most runs
 """.strip()
 
@@ -76,10 +78,12 @@ def print_tables(groups: Sequence[Sequence[Result]], alone: Alone = (), *, latex
     with these runs. `latex`: print LaTeX.
     """
     sheet = Sheet(latex=latex)
+    shown: set[str] = set()
     for number, group in enumerate(groups):
         singly = alone[number : number + 1]
         for title, content in run_tables(group, sheet.width, singly):
             sheet.table(content, title)
+            shown |= _headings(content)
         _print_alone(sheet, group, singly)
         if ended := after_stop(group[0]):
             sheet.line(ended)
@@ -93,7 +97,7 @@ def print_tables(groups: Sequence[Sequence[Result]], alone: Alone = (), *, latex
             from plait.results.result import Comparison
 
             _print_same(sheet, Repeated([Comparison(group)]))
-    sheet.line(MEANING, "dim")
+    _print_meanings(sheet, shown)
     _print_meaning_of_alone(sheet, alone)
 
 
@@ -113,8 +117,10 @@ def print_repeated(found: Repeated, alone: Alone = (), *, latex: bool = False) -
     sections = [found.rows(), *_against_alone(columns, alone), *paths]
     what = "95 % intervals" if not found.identical else "all the same"
     title = f"{found.scenario}: means of {count(seeds, 'seed')}, {what}"
+    shown: set[str] = set()
     for named, content in comparison(title, found.schedulers, sections, sheet.width):
         sheet.table(content, named)
+        shown |= _headings(content)
     gains = found.gain_rows()
     if gains:
         first = found.schedulers[0]
@@ -136,16 +142,17 @@ def print_repeated(found: Repeated, alone: Alone = (), *, latex: bool = False) -
     for one in (result for result in runs if result.fallback is not None):
         text = f"{one.scheduler}, seed {one.seed}: {fallback_sentence(one.fallback or '')}"
         sheet.line(text)
-    sheet.line(MEANING, "dim")
-    if not found.identical:
-        sheet.line(BOLD, "dim")
+    _print_meanings(sheet, shown)
+    _print_meaning_of_gains(sheet, found, gains=bool(gains))
     if found.perturbed:
         sheet.line(MEANING_OF_SEEDS, "dim")
     _print_meaning_of_alone(sheet, alone)
 
 
-def print_metrics(found: Repeated, metrics: Sequence[str], *, latex: bool = False) -> None:
+def print_metrics(found: Repeated, metrics: Sequence[str], alone: Alone = (), *, latex: bool = False) -> None:
     """Print only some metrics, a row per scheduler, with gains over the first one.
+
+    `alone` has for each seed the run of each path alone. Columns compare with these runs, if given.
 
     Raises:
         ScenarioError: a metric is unknown.
@@ -164,6 +171,9 @@ def print_metrics(found: Repeated, metrics: Sequence[str], *, latex: bool = Fals
         rows.append(found.row(name))
         if set(gains) != {NONE}:
             rows.append(Row(f"{wording(name).label}: better by (%)", gains))
+    columns, runs = [*zip(*found, strict=True)], [result for each in found for result in each]
+    gained = any("better by" in row.heading for row in rows)
+    rows += [row for section in _against_alone(columns, alone) for row in section]
     headings = ["scheduler", *(row.heading for row in rows)]
     lines = [
         [Text(name), *(Text(row.cells[at], style="bold" if at in row.best else "") for row in rows)]
@@ -176,12 +186,38 @@ def print_metrics(found: Repeated, metrics: Sequence[str], *, latex: bool = Fals
     rates = any(row.heading.endswith(f"({RATE[0]})") for row in rows)
     if rates and (ended := after_stop(found[0][0])):
         sheet.line(ended)
-    sheet.line(f"better by: than {found.schedulers[0]}; more than zero is better, for delays too", "dim")
     if found.identical:
         sheet.line(f"[yellow]{found.note}[/yellow]")
-    elif seeds > 1:
-        sheet.line(BOLD, "dim")
+    _print_alone(sheet, runs, alone)
+    _print_meaning_of_gains(sheet, found, gains=gained)
     _print_same(sheet, found)
+    _print_meaning_of_alone(sheet, alone)
+
+
+def _headings(content: Content) -> set[str]:
+    """Return the headings of a table's columns and rows."""
+    return {*content.headings, *(str(row[0]) for row in content.rows)}
+
+
+def _print_meanings(sheet: Sheet, headings: set[str]) -> None:
+    """Print the meanings of the rows that were printed."""
+    own = [heading for heading in headings if "paths alone" not in heading]
+    for part, meaning in MEANINGS.items():
+        if any(part in heading for heading in own):
+            sheet.line(meaning, "dim")
+
+
+def _print_meaning_of_gains(sheet: Sheet, found: Repeated, *, gains: bool) -> None:
+    """Print the meaning of gains, if there are some, and of means over seeds."""
+    means = len(found.seeds) > 1 and not found.identical
+    if means and sheet.bold:
+        sheet.line(BOLD, "dim")
+    if gains:
+        pairs = "; runs with the same seed are pairs" * means
+        text = f"better by: than {found.schedulers[0]}; more than zero is better, for delays too{pairs}"
+        sheet.line(Text(text), "dim")
+    if means:
+        sheet.line(INTERVALS, "dim")
 
 
 def _print_same(sheet: Sheet, found: Repeated) -> None:

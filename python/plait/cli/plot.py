@@ -16,6 +16,8 @@ from plait.support.widths import WIDTHS
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from plait.sweep import Dataset
+
 KINDS = {
     "curves": ("x", "log"),
     "differences": ("x", "log", "baseline", "percent"),
@@ -79,7 +81,7 @@ NEEDED = {"curves": ("x",), "heatmap": ("x", "y"), "animation": ("window",)}
     type=click.Choice(list(WIDTHS)),
     default="column",
     show_default=True,
-    help="The width in a paper with two columns: 3.33 or 7 inches (ACM, IEEE); ieee-column, ieee-page: 3.5 or 7.16.",
+    help="The width in a paper with two columns: 3.33 or 7 inches (ACM); ieee-column, ieee-page: 3.5 or 7.16.",
 )
 @click.option(
     "--window", metavar="FROM,TO", help="Seconds of the run between which the packets were sent (animation)."
@@ -176,6 +178,16 @@ def _animate(folder: Path, output: Path, schedulers: list[str], window: str, sec
         raise click.UsageError(message) from None
 
 
+def _say_slices(dataset: Dataset, variables: list[str]) -> None:
+    """Say which variables of the axes have slices instead of values, and why."""
+    from plait.analysis.regions import slices_note
+
+    names = list(dict.fromkeys(variables))
+    note = slices_note(dataset.pairs(*names), names, len(variables))
+    if note is not None:
+        say(note)
+
+
 def _drawn(
     folder: Path,
     kind: str,
@@ -211,16 +223,17 @@ def _drawn(
     if kind == "differences" and x is None:
         return plots.paired_differences(dataset, metric, baseline=baseline or "", percent=percent, **style)
     if kind == "box":
-        return plots.boxes_over(dataset, over, metric, log=log, **style)
-    if kind == "heatmap":
+        figure = plots.boxes_over(dataset, over, metric, log=log, **style)
+    elif kind == "heatmap":
         figure = plots.heat_map(dataset, over, y or "", metric, baseline=baseline, limit=limit, **style)
     elif kind == "differences":
         style |= {"baseline": baseline or "", "percent": percent}
         figure = plots.difference_curves(dataset, over, metric, log=log, **style)
     else:
         figure = plots.sweep_curves(dataset, over, metric, log=log, **style)
+    _say_slices(dataset, [name for name in (x, y) if name is not None])
     others = [name for name in dataset.varied if name not in (x, y)]
-    if others:
+    if others and kind != "box":
         names = " and ".join(others)
         say(f"intervals also contain the effect of {names}; --where {others[0]}=VALUE takes one value")
     return figure

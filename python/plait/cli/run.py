@@ -143,7 +143,7 @@ def compare(
     intervals, and the best is bold if it is so beyond chance.
     """
     excludes("--latex", latex, json=as_json)
-    excludes("--metric", metrics, json=as_json, alone=alone)
+    excludes("--metric", metrics, json=as_json)
     choices = choices_of(names)
     numbers: list[int | None] = [seed]
     if seeds is not None and seeds > 1:
@@ -153,12 +153,12 @@ def compare(
     several = len(numbers) > 1
     runs = RunOptions(perturb=several if perturb is None else perturb, **options)
     groups = runs.make("comparing", [runs.load(file)], choices, numbers)
+    singly = [runs.alone(file, number) for number in numbers] if alone else []
     if metrics:
         from plait.analysis import Repeated
 
-        print_metrics(Repeated.of([one for group in groups for one in group]), metrics, latex=latex)
+        print_metrics(Repeated.of([one for group in groups for one in group]), metrics, singly, latex=latex)
         return
-    singly = [runs.alone(file, number) for number in numbers] if alone else []
     if several:
         _print_seeds(groups, singly, as_json, latex=latex)
         return

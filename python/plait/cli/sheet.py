@@ -42,6 +42,11 @@ class Sheet:
         self.latex, self._console, self._title = latex, console(), ""
         self.width = LATEX_WIDTH if latex else min(self._console.width, most or self._console.width)
 
+    @property
+    def bold(self) -> bool:
+        """Whether bold cells differ from others: in LaTeX and on a terminal."""
+        return self.latex or self._console.is_terminal
+
     def table(self, content: Content, title: str = "") -> None:
         """Print a table; without a title it continues the table before."""
         if self.latex:

@@ -16,7 +16,7 @@ from plait.cli.output import print_json, say
 from plait.support.progress import Progress
 
 if TYPE_CHECKING:
-    from plait.sweep import Outcome
+    from plait.sweep import Dataset, Outcome
 
 
 @click.command()
@@ -67,6 +67,23 @@ def sweep(plan: Path, out: Path | None, address: str | None, as_json: bool, thre
     _print(outcome, time.monotonic() - start, as_json)
 
 
+def _why_equal(dataset: Dataset) -> str:
+    """Name the schedulers that do not use a variable."""
+    assert dataset.distinct is not None
+    unused: dict[str, list[str]] = {}
+    for label in dataset.schedulers:
+        used = {*dataset.distinct.setting, *dataset.distinct.variables(label)}
+        names = " and ".join(name for name in dataset.several if name not in used)
+        if names:
+            unused.setdefault(names, []).append(label)
+    found = [
+        f"{', '.join(labels[:-1])}{' and ' * (len(labels) > 1)}{labels[-1]} "
+        f"{'do' if len(labels) > 1 else 'does'} not use {names}"
+        for names, labels in unused.items()
+    ]
+    return "; ".join(found) or "several values give the same scenario"
+
+
 def _print(outcome: Outcome, seconds: float, as_json: bool) -> None:
     if as_json:
         print_json(
@@ -87,8 +104,8 @@ def _print(outcome: Outcome, seconds: float, as_json: bool) -> None:
         )
         if outcome.rows > outcome.runs:
             say(
-                f"{outcome.rows:,} rows: {outcome.rows - outcome.runs:,} repeat a run, because its scheduler "
-                f"does not use a variable; statistics count it once"
+                f"{outcome.runs:,} runs fill {outcome.rows:,} rows: {_why_equal(outcome.dataset)}, "
+                f"so rows repeat; statistics count each run once"
             )
     if outcome.failed:
         sys.stdout.flush()

@@ -46,7 +46,7 @@ def sweep_curves(
 ) -> Figure:
     """Draw the mean of a metric over a variable; the bands are intervals of 95 %.
 
-    Each place is a value of the variable, or the middle of a slice with equally many points if
+    Each place is a value of the variable, or the median of a slice with equally many points if
     there are many values. Up to three schedulers share a panel; more have one each, with the others
     in grey.
 
@@ -55,8 +55,8 @@ def sweep_curves(
         x: the variable, a column of numbers.
         metric: a dotted name, such as ``"goodput_bps"`` or ``"app_delay_ms.p95"``.
         schedulers: labels; by default all.
-        width: ``"column"`` (3.33 inches) or ``"page"`` (7 inches), which fit ACM's and IEEE's
-            layouts; ``"ieee-column"`` (3.5 inches) or ``"ieee-page"`` (7.16 inches).
+        width: ``"column"`` (3.33 inches) or ``"page"`` (7 inches), which fit ACM's layout;
+            ``"ieee-column"`` (3.5 inches) or ``"ieee-page"`` (7.16 inches), which fit IEEE's.
         log: logarithmic axis of the variable.
         note: additional text of a caption in the figure, which names plan and runs; None: no
             caption.

@@ -36,8 +36,10 @@ class Cut:
 
 def cut(values: pl.Series, scenarios: NDArray[np.int64] | None = None, dimensions: int = 1) -> Cut:
     """Cut a variable, one value per pair, into its regions; `scenarios` has each pair's number."""
-    each = values if scenarios is None else pl.DataFrame([pl.Series(SCENARIO, scenarios), values]).unique()
-    found = ranges(each if isinstance(each, pl.Series) else each[values.name], dimensions)
+    each = values
+    if scenarios is not None:
+        each = pl.DataFrame([pl.Series(SCENARIO, scenarios), values]).unique()[values.name]
+    found = ranges(each, values, dimensions)
     codes = np.full(len(values), -1, dtype=np.int64)
     for code, one in enumerate(found):
         codes[values.is_between(pl.lit(one.low), pl.lit(one.high)).fill_null(value=False).to_numpy()] = code
