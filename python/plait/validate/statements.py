@@ -12,7 +12,7 @@ from typing import Any
 
 from plait.validate.certainty import CERTAINTY, MOSTLY
 from plait.validate.comparisons import COMPARISONS, WORTH, estimate, worth
-from plait.validate.practice import PRACTICE
+from plait.validate.practice import PRACTICE, narrow
 from plait.validate.reading import (
     AMOUNT,
     PERCENT,
@@ -57,6 +57,8 @@ def complaints(document: Document) -> list[str]:
         found.append("not one heading")
     if document["capped"] and document["verdict"] != "nothing" and "capped" not in kinds:
         found.append("losses cap a path, and no sentence says so")
+    if narrow(document) and "upload" not in kinds:
+        found.append("an upload is slower than the blocks, and no sentence says so")
     return found
 
 
