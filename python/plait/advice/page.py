@@ -50,6 +50,7 @@ def after(advice: Findings) -> list[Statement]:
 STYLES = {
     "heading": "bold",
     "capped": "bold red",
+    "delayed": "bold red",
     "processor": "bold red",
     "upload": "bold red",
     "measure": "bold",
