@@ -113,6 +113,27 @@ def test_uploads_go_where_back_is_the_rate() -> None:
         advise(paths, direction="sideways")  # type: ignore[arg-type]
 
 
+def test_blocks_beyond_the_upload_are_warned_of() -> None:
+    dsl = f"{DSL} back=1Mbit"
+    advice = advise([dsl, SAT], "blocks:2Mbit", schedulers=FEW, events=500_000)
+    assert advice.single.label == "dsl alone"
+    warning = (
+        "WARNING: these figures are for the download. A call also uploads: dsl carries 1 Mbit/s up, less than "
+        "2 Mbit/s. Ask again with --direction up."
+    )
+    assert warning in advice.text.replace("\n", " ")
+    document = advice.document()
+    assert complaints(document) == []
+    said = next(one for one in document["statements"] if one["kind"] == "upload")
+    said["text"] = said["text"].replace("carries 1 ", "carries 1.5 ")
+    assert complaints(document)
+    document["statements"].remove(said)
+    assert complaints(document)
+    up = advise([dsl, LTE], "blocks:2Mbit", schedulers=FEW, direction="up", events=500_000)
+    slow = advise([dsl, SAT], "blocks:500kbit", schedulers=FEW, events=500_000)
+    assert not any(one["kind"] == "upload" for run in (up, slow) for one in run.document()["statements"])
+
+
 def test_metered_paths_are_told_what_they_carry_and_how_to_be_spared() -> None:
     advice = advise([DSL, f"{LTE} cap=2GB"], schedulers=[*FEW, "cheapest-first"], events=EVENTS)
     assert advice.choice is not None

@@ -173,6 +173,35 @@ def test_losses_that_cap_a_path_are_said_loudly() -> None:
     assert complaints(often.document()) == []
 
 
+def test_losses_that_decide_a_delay_are_said_loudly() -> None:
+    def found(loss: str) -> Advice:
+        paths = ["dsl 2.4Mbit 25ms", f"star 9Mbit 45ms {loss}"]
+        return advise(paths, "blocks:3Mbit", schedulers=FEW, events=8_000_000)
+
+    advice = found("0.5%")
+    (one,) = advice.capped
+    assert one.delays_ms is not None
+    as_said, in_bursts, without = one.delays_ms
+    assert as_said > 2 * in_bursts > 2 * without > 45
+    assert "WARNING: 0.5 % of independent random losses decide the delay over star: alone" in advice.text
+    assert "Before you trust this, measure star: " in advice.text
+    document = advice.document()
+    assert complaints(document) == []
+    assert contradictions(advice, 4711) == []
+    document["capped"][0]["delays_ms"]["in_bursts"] *= 1.1
+    assert any(line.startswith("delayed:") for line in complaints(document))
+    assert found("loss=burst:0.5%:10").capped == ()
+    # The best path has no losses, and star would be worse without them, too.
+    calm = advise(
+        ["dsl 16Mbit 10ms queue=20p", "star 9Mbit 70ms 0.5%"],
+        "blocks:3Mbit",
+        schedulers=FEW,
+        events=4_000_000,
+    )
+    assert calm.verdict == "not worth"
+    assert calm.capped == ()
+
+
 def test_words_follow_from_counts() -> None:
     assert [certainty(holds, 24) for holds in (24, 23, 22, 21, 18, 17, 4)] == [
         "Sure", "Nearly sure", "Nearly sure", "Probable", "Probable", "Unsure", "Unsure",

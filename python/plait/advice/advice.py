@@ -13,7 +13,7 @@ from plait import _core
 from plait.advice import budget, buffer, document, failure, page, threshold
 from plait.advice.buffer import BufferAdvice
 from plait.advice.candidates import SPARING, Candidate, candidates, checked, usual_schedulers
-from plait.advice.capped import Capped, capped
+from plait.advice.capped import Capped, capped, deciding
 from plait.advice.choices import CONTROLS, DIRECTIONS, PROTOCOLS, RECEIVE_BUFFER, Direction
 from plait.advice.deployment import Pick, answers, confirmed, picks, recommended
 from plait.advice.findings import Findings, Simulated
@@ -43,7 +43,7 @@ class Advice(Findings):
     verdict: whether more than the best path is worth it with the scheduler of `choice`.
     thresholds: changes that would make a second path worth it.
     left_out: with more than two paths, the gain that each adds.
-    capped: paths that are limited by the given losses.
+    capped: paths whose given losses limit the goodput, or decide the delay.
     failure: if one of several paths is recommended, the effect of its failure.
     asked: the traffic as given; it differs from the setting's if a transfer is too large to
         simulate.
@@ -162,6 +162,7 @@ def _advise(
     failing = None
     if choice is not None and judged != "nothing" and not worthwhile(judged, choice):
         failing = failure.search(runner, setting, grid, best, events * budget.FAILURE_SHARE)
+    advised = choice.best if choice is not None and worthwhile(judged, choice) else single
     every = Candidate(tuple(range(len(setting.paths))))
     scenario = runner.scenario(Cell(setting, every, runner.nominal, grid.duration_ns))
     return Advice(
@@ -176,7 +177,7 @@ def _advise(
         buffer=sized,
         thresholds=tuple(thresholds),
         left_out=tuple(left),
-        capped=tuple(limited),
+        capped=tuple(deciding(limited, setting, advised)),
         failure=failing,
         simulated=Simulated(
             variations=grid.variations,

@@ -90,6 +90,9 @@ def document(advice: Findings) -> dict[str, Any]:
                 "in_bursts_bps": one.in_bursts_bps,
                 "without_bps": one.without_bps,
                 "burst_packets": one.burst_packets,
+                "delays_ms": None
+                if one.delays_ms is None
+                else dict(zip(("as_said", "in_bursts", "without"), one.delays_ms, strict=True)),
             }
             for one in advice.capped
         ],

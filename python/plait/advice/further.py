@@ -18,10 +18,15 @@ TOLD_APART = 1.0
 
 
 def losses(advice: Findings) -> list[Statement]:
-    """Warn of paths whose goodput depends on the given losses, and name better measurements."""
+    """Warn of paths whose figures depend on the given losses, and name better measurements."""
     if not advice.capped or advice.verdict == "nothing":
         return []
-    said = [Statement("capped", _capped(one, advice)) for one in advice.capped]
+    said = [
+        Statement("capped", _capped(one, advice))
+        if one.limits
+        else Statement("delayed", _delayed(one, advice))
+        for one in advice.capped
+    ]
     names = " and ".join(one.path for one in advice.capped)
     other = ""
     if advice.setting.congestion == "cubic" and advice.setting.protocol == "mptcp":
@@ -51,6 +56,18 @@ def _capped(one: Capped, advice: Findings) -> str:
     bulk = advice.setting.traffic.kind == "bulk"
     whole = numbers.rate(one.rate_bps) if bulk else "this traffic"
     return f"WARNING: {losses} cap {one.path}: alone it carries {numbers.rate(one.as_said_bps)} of {whole}{instead}."
+
+
+def _delayed(one: Capped, advice: Findings) -> str:
+    assert one.delays_ms is not None
+    traffic = advice.setting.traffic
+    said, in_bursts, without = (numbers.time(each / 1e3) for each in one.delays_ms)
+    packets = f"bursts of {numbers.digits(one.burst_packets or 0)} packets"
+    return (
+        f"WARNING: {numbers.share(one.loss)} of independent random losses decide the {traffic.noun} over {one.path}: "
+        f"alone it has {said} ({traffic.metric}); with the same losses in {packets} it would have {in_bursts}, "
+        f"without losses {without}."
+    )
 
 
 def iperf3(advice: Findings) -> str:

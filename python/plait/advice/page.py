@@ -23,6 +23,7 @@ def before(advice: Findings) -> list[Statement]:
     """Return the statements before the evidence."""
     return [
         wording.heading(advice),
+        *remarks.upload(advice),
         *remarks.better(advice),
         *remarks.processor(advice),
         *(further.udp(advice) if advice.asked.kind == "blocks" else []),
@@ -49,7 +50,9 @@ def after(advice: Findings) -> list[Statement]:
 STYLES = {
     "heading": "bold",
     "capped": "bold red",
+    "delayed": "bold red",
     "processor": "bold red",
+    "upload": "bold red",
     "measure": "bold",
     "do": "bold",
     "note": "dim",

@@ -10,7 +10,17 @@ from plait.advice.deployment import Place, place_of
 from plait.advice.findings import Findings
 from plait.advice.judging import Standing, verdict
 from plait.advice.statement import Statement
-from plait.advice.wording import answer, gain, listed, others, schedulers, slower, used, value
+from plait.advice.wording import (
+    answer,
+    gain,
+    listed,
+    needless,
+    others,
+    schedulers,
+    slower,
+    used,
+    value,
+)
 
 NEAR_BOUND = 25.0
 """Percent: if any scheduler can gain at most this much over the best one, the advice says so."""
@@ -138,6 +148,29 @@ def _beginning(advice: Findings) -> list[Statement]:
         return []
     text = f"Connections begin on {first.name}, the first path named{why}: name {name} first if they can begin there."
     return [Statement("beginning", text)]
+
+
+def upload(advice: Findings) -> list[Statement]:
+    """Warn if the blocks of a download exceed the stated upload of a recommended path."""
+    setting = advice.setting
+    if setting.traffic.kind != "blocks" or setting.direction == "up" or advice.verdict == "nothing":
+        return []
+    spare, needed = needless(advice) if advice.several else None, setting.traffic.rate_bps
+    paths = [setting.paths[index] for index in used(advice).candidate.paths]
+    narrow = {
+        path.name: rate
+        for path in paths
+        if path.name != spare and (rate := path.turned().mean_bps) < needed
+        if path.back_bps is not None or path.back_trace is not None
+    }
+    if not narrow:
+        return []
+    carried = listed([f"{name} carries {numbers.rate(rate)} up" for name, rate in narrow.items()])
+    text = (
+        f"WARNING: these figures are for the download. A call also uploads: {carried}, less than "
+        f"{numbers.rate(needed)}. Ask again with --direction up."
+    )
+    return [Statement("upload", text)]
 
 
 def processor(advice: Findings) -> list[Statement]:

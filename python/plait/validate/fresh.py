@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 
 from plait.advice import Advice
+from plait.advice.amounts import BURST_PACKETS
 from plait.advice.candidates import Candidate
-from plait.advice.capped import CAPPED
+from plait.advice.capped import CAPPED, DELAYED
 from plait.advice.judging import MOSTLY, WORTH_PERCENT, Standing, gain_of
 from plait.advice.outcome import Outcome
 from plait.advice.threshold import changed, over_best
@@ -154,6 +156,9 @@ class _Fresh:
         for one in self.advice.capped:
             index = next(at for at, path in enumerate(self.advice.setting.paths) if path.name == one.path)
             alone = Candidate((index,))
+            if not one.limits:
+                yield from self._delayed(one.path, index)
+                continue
             without = changed(self.advice.setting, index, "loss", 0.0)
             shares = [
                 max(with_loss.goodput_bps, 1) / max(free.goodput_bps, 1)
@@ -164,6 +169,16 @@ class _Fresh:
             share = float(np.exp(np.mean(np.log(shares))))
             if share > (1 + CAPPED) / 2:
                 yield f"capped: {one.path}: {one.share}, but {share}"
+
+    def _delayed(self, name: str, index: int) -> Iterator[str]:
+        """Check that independent losses delay far more than losses in bursts do."""
+        setting, alone = self.advice.setting, Candidate((index,))
+        paths = list(setting.paths)
+        paths[index] = replace(paths[index], burst=BURST_PACKETS)
+        ratios = np.divide(self.scores(alone), self.scores(alone, replace(setting, paths=tuple(paths))))
+        ratio = float(np.median(ratios))
+        if ratio < (1 + DELAYED) / 2:
+            yield f"delayed: {name}: {ratio} times the delay with bursts"
 
     def _buffer(self) -> Iterator[str]:
         found = self.advice.buffer

@@ -32,6 +32,29 @@ def _processor(_: str, document: Document) -> Iterator[str]:
         yield "a processor does that"
 
 
+def narrow(document: Document) -> dict[str, float]:
+    """Return the stated uploads of the recommended paths that are slower than the blocks."""
+    kind, _, rest = document["simulated"]["traffic"].partition(":")
+    if kind != "blocks" or document["asked"]["direction"] == "up":
+        return {}
+    needed = rate_bps(re.split("[:+]", rest)[0])
+    used = [path for path in document["asked"]["paths"] if path["name"] in document["use_paths"]]
+    return {path["name"]: path["back_bps"] for path in used if (path["back_bps"] or needed) < needed}
+
+
+def _upload(text: str, document: Document) -> Iterator[str]:
+    *carried, needed = (amount(one) for one in re.findall(AMOUNT, text))
+    said = dict(zip(re.findall(r"(\S+) carries", text), carried, strict=True))
+    recorded = {path["name"] for path in document["asked"]["paths"] if path["back_trace"]}
+    if not needed.says(rate_bps(re.split("[:+]", document["simulated"]["traffic"])[1])):
+        yield "the blocks have another rate"
+    uploads = narrow(document)
+    if said.keys() - recorded != uploads.keys():
+        yield f"the slow uploads are {uploads}"
+    if not all(said[name].says(uploads[name]) for name in said.keys() & uploads.keys()):
+        yield f"the uploads are {uploads}"
+
+
 def _metered(text: str, document: Document) -> Iterator[str]:
     row = _used(document)
     name = group(r"^(\S+) is metered", text)
@@ -153,6 +176,7 @@ def _traffic(text: str, document: Document) -> Iterator[str]:
 
 PRACTICE: dict[str, Callable[[str, Document], Iterator[str]]] = {
     "processor": _processor,
+    "upload": _upload,
     "metered": _metered,
     "sparing": _sparing,
     "udp": _udp,

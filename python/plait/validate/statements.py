@@ -12,7 +12,7 @@ from typing import Any
 
 from plait.validate.certainty import CERTAINTY, MOSTLY
 from plait.validate.comparisons import COMPARISONS, WORTH, estimate, worth
-from plait.validate.practice import PRACTICE
+from plait.validate.practice import PRACTICE, narrow
 from plait.validate.reading import (
     AMOUNT,
     PERCENT,
@@ -55,8 +55,10 @@ def complaints(document: Document) -> list[str]:
     kinds = [one["kind"] for one in document["statements"]]
     if kinds.count("heading") != 1:
         found.append("not one heading")
-    if document["capped"] and document["verdict"] != "nothing" and "capped" not in kinds:
-        found.append("losses cap a path, and no sentence says so")
+    if document["capped"] and document["verdict"] != "nothing" and not {"capped", "delayed"} & set(kinds):
+        found.append("losses decide a figure, and no sentence says so")
+    if narrow(document) and "upload" not in kinds:
+        found.append("an upload is slower than the blocks, and no sentence says so")
     return found
 
 
@@ -164,6 +166,27 @@ def _capped(text: str, document: Document) -> Iterator[str]:
         yield "the losses do not cap it"
     if not share(group(rf"({PERCENT}) ", text)).says(one["loss"]):
         yield f"the loss is {one['loss']}"
+
+
+def _delayed(text: str, document: Document) -> Iterator[str]:
+    one = next(one for one in document["capped"] if f" over {one['path']}:" in text)
+    found = one["delays_ms"]
+    said = [amount(each) for each in re.findall(AMOUNT, text)]
+    keys = ("as_said", "in_bursts", "without")
+    if not all(each.says(found[key] / 1e3) for each, key in zip(said, keys, strict=True)):
+        yield f"the delays are {found}"
+    alone = standing(document, f"{one['path']} alone")["median"]
+    if abs(alone - found["as_said"]) > 1e-6 * alone or f"({document['metric'].split('.')[-1]})" not in text:
+        yield f"the table has {alone}"
+    if found["as_said"] <= 2 * found["in_bursts"]:
+        yield "the losses do not decide it"
+    path = next(path for path in document["asked"]["paths"] if path["name"] == one["path"])
+    if (
+        path["burst_packets"]
+        or path["handovers"]
+        or not share(group(rf"({PERCENT}) ", text)).says(one["loss"])
+    ):
+        yield f"the losses are {path}"
 
 
 def _measure(text: str, document: Document) -> Iterator[str]:
@@ -291,6 +314,7 @@ CHECKS: dict[str, Callable[[str, Document], Iterator[str]]] = {
     "beginning": _beginning,
     **CERTAINTY,
     "capped": _capped,
+    "delayed": _delayed,
     "measure": _measure,
     "buffer": _buffer,
     "buffer-rule": _buffer_rule,
