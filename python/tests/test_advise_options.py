@@ -251,6 +251,7 @@ def test_a_path_named_later_becomes_the_default_route() -> None:
     advice = advise([SAT, DSL], "blocks:500kbit", schedulers=[stock()], events=500_000)
     assert (advice.verdict, advice.single.label) == ("not worth", "dsl alone")
     told = [one.text for one in commands(advice)]
+    assert "# client: after (a spare adds no goodput; unplug the first link to see it)" in advice.text
     assert "ip route add default via GATEWAY_DSL dev DEVICE_DSL metric 1" in told
     assert told[-1] == "ip route del default via GATEWAY_DSL dev DEVICE_DSL metric 1"
     assert complaints(advice.document()) == []
