@@ -85,7 +85,8 @@ def udp(advice: Findings) -> list[Statement]:
     if advice.setting.traffic.kind == "blocks":
         text = (
             "UDP: these numbers are for blocks over TCP. Calls and games usually use UDP: docs/real-links-datagrams.md "
-            f"has their losses and delays. {_proxy(advice)}"
+            "has their losses and delays, and docs/rented-server.md the setup for calls without a fixed port. "
+            f"{_proxy(advice)}"
         )
     else:
         text = (
