@@ -6,6 +6,7 @@ import io
 import re
 import subprocess
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -95,12 +96,14 @@ def test_rows_of_the_same_figures_are_one() -> None:
     assert re.search(r"^\(\+\d\) The same figures as \S+: ", advice.text, re.MULTILINE)
 
 
-def test_uploads_go_where_back_is_the_rate() -> None:
+def test_uploads_go_where_back_is_the_rate(tmp_path: Path) -> None:
     paths = ["dsl 16Mbit 25ms back=2Mbit queue=20p", "lte 9Mbit 60ms back=3Mbit queue=30p"]
     advice = advise(paths, schedulers=FEW, direction="up", events=EVENTS)
     assert advice.choice is not None
     assert advice.single.label == "lte alone"
     assert 2e6 < advice.single.value < 3e6 < advice.choice.best.value < 5e6
+    advice.save(tmp_path / "up.toml")
+    assert "with the upload as forward direction" in (tmp_path / "up.toml").read_text(encoding="utf-8")
     asked = [one.text for one in commands(advice) if "iperf3 -c" in one.text]
     assert asked
     assert not any("-R" in one for one in asked)
@@ -251,6 +254,7 @@ def test_a_path_named_later_becomes_the_default_route() -> None:
     advice = advise([SAT, DSL], "blocks:500kbit", schedulers=[stock()], events=500_000)
     assert (advice.verdict, advice.single.label) == ("not worth", "dsl alone")
     told = [one.text for one in commands(advice)]
+    assert "# client: after (a spare adds no goodput; unplug the first link to see it)" in advice.text
     assert "ip route add default via GATEWAY_DSL dev DEVICE_DSL metric 1" in told
     assert told[-1] == "ip route del default via GATEWAY_DSL dev DEVICE_DSL metric 1"
     assert complaints(advice.document()) == []

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import plait
 from plait import advise
-from plait.advice import parse_path, parse_traffic
+from plait.advice import numbers, parse_path, parse_traffic
 from plait.advice.buffer import BufferAdvice
 from plait.advice.candidates import candidates, stock, usual_schedulers
 from plait.advice.doing import commands
@@ -69,6 +71,12 @@ def test_the_delay_during_a_failure_is_told_beside_one_path_alone() -> None:
     assert advice.failure.copied is not None
     assert "If dsl fails for 3 s, the slowest block takes " in advice.text
     assert complaints(advice.document()) == []
+    # A gain in none of few variations is only probably none, and the sentence has the reason.
+    few = replace(advice, simulated=replace(advice.simulated, variations=10))
+    assert advice.choice is not None
+    assert advice.choice.best.worth_in == 0
+    said = "Probable, since 10 variations are few: the gain is less than 10 % in 10 of 10 variations."
+    assert said in few.text
 
 
 def test_a_stated_failure_changes_the_answer() -> None:
@@ -85,6 +93,34 @@ def test_a_stated_failure_changes_the_answer() -> None:
     for text in ("outage=10s", "outage=2s:10s", "outage=10s:0s", "outage=10s-12s"):
         with pytest.raises(plait.ScenarioError, match="expected EVERY:LENGTH"):
             parse_path(f"dsl 4Mbit 25ms {text}")
+
+
+def test_outages_that_most_runs_miss_are_warned_of() -> None:
+    dsl = f"{DSL} outage=60s:1s"
+    short = advise([dsl, LTE], "blocks:500kbit+download", schedulers=FEW, events=500_000)
+    lasts = numbers.time(short.simulated.duration_s)
+    text = f"WARNING: most runs meet no outage: a run lasts for {lasts}, and dsl fails every 60 s."
+    assert f"{text} Runs without +download last longer." in short.text.replace("\n", " ")
+    document = short.document()
+    assert complaints(document) == []
+    document["asked"]["paths"][0]["outage_every_s"] = 10
+    assert complaints(document)
+    long = advise([f"{DSL} outage=2s:1s", LTE], "blocks:500kbit", schedulers=FEW, events=500_000)
+    assert "meet no outage" not in long.text
+
+
+def test_the_undecided_buffer_has_its_delay_as_less_or_more() -> None:
+    advice = advise([DSL, LTE], schedulers=FEW, events=500_000)
+    cost = Estimate(-9.6, -26.0, 10.0)
+    unknown = BufferAdvice(stock(), 64_000, cost, 3.0, 32_000, Estimate(0.0), False, 800, (), 8, 1.0)
+    changed = replace(advice, buffer=unknown, verdict="worth")
+    assert (unknown.enough, unknown.too_small) == (False, False)
+    said = "Compared with an unlimited one, it has +9.6 % goodput (95 % interval −10 to +26 %)"
+    assert said in changed.text.replace("\n", " ")
+    document = changed.document()
+    assert not any(line.startswith("buffer:") for line in complaints(document))
+    document["receive_buffer"]["given_cost_percent"]["low"] = -40.0
+    assert any(line.startswith("buffer:") and "costs -9.6" in line for line in complaints(document))
 
 
 def test_a_stream_carries_its_rate() -> None:

@@ -152,7 +152,8 @@ def document(advice: Findings) -> dict[str, Any]:
 
 def scenario_file(advice: Findings) -> str:
     """Return the nominal scenario as the text of a scenario file."""
-    comment = "The input of plait advise, unchanged. Other keys have the defaults of scenarios."
+    given = "unchanged" if advice.setting.direction == "down" else "with the upload as forward direction"
+    comment = f"The input of plait advise, {given}. Other keys have the defaults of scenarios."
     return scenario_text(advice.scenario.to_dict(), comment)
 
 

@@ -29,6 +29,8 @@ WEB_SERVER = (
 response would wait for an acknowledgement. The accept queue is longer than Python's default of five
 connections, since all begin at once."""
 ENABLED = "MPTCP, with subflows beside the first one"
+SPARED = "after (a spare adds no goodput; unplug the first link to see it)"
+UNDO = "undo (settings of sysctl and limits last until the next boot)"
 REQUESTS = 100
 """Number of requests, one after the other over one connection."""
 MOST_STREAMS = 128
@@ -74,6 +76,7 @@ def commands(advice: Findings) -> list[Command]:
     down = advice.setting.direction == "down"
     sender, receiver = ("server", "client") if down else ("client", "server")
     found = [Command("sysctl -w net.mptcp.enabled=1", "both ends", ENABLED)]
+    found.append(Command(f"ip mptcp limits set subflow {MOST_SUBFLOWS}", "both ends", ENABLED))
     if advice.setting.congestion != "cubic":
         control = advice.setting.congestion
         found.append(
@@ -92,7 +95,7 @@ def commands(advice: Findings) -> list[Command]:
         *served,
         Command(asked, "client", "before: TCP, default route"),
         Command("nstat -n", "client", "counters from zero"),
-        Command(f"mptcpize run {asked}", "client", "after"),
+        Command(f"mptcpize run {asked}", "client", SPARED if alone else "after"),
         Command(
             "nstat -z MPTcpExtMPJoinSynAckRx MPTcpExtMPCapableFallbackSYNACK",
             "client",
@@ -101,11 +104,11 @@ def commands(advice: Findings) -> list[Command]:
     ]
     if advice.asked.kind == "blocks":
         found += _udp(advice, names)
-    found.append(Command("ip mptcp endpoint flush", "client", "undo"))
+    found.append(Command("ip mptcp endpoint flush", "client", UNDO))
     for table, name in enumerate(names[1:], FIRST_TABLE):
-        found.append(Command(f"ip rule del from ADDRESS_{_mark(name)} table {table}", "client", "undo"))
-        found.append(Command(f"ip route flush table {table}", "client", "undo"))
-    return [*found, Command(f"ip route del {route}", "client", "undo")] if later else found
+        found.append(Command(f"ip rule del from ADDRESS_{_mark(name)} table {table}", "client", UNDO))
+        found.append(Command(f"ip route flush table {table}", "client", UNDO))
+    return [*found, Command(f"ip route del {route}", "client", UNDO)] if later else found
 
 
 def statements(advice: Findings) -> list[Statement]:
@@ -148,8 +151,7 @@ def _joined(names: list[str], *, backup: bool) -> list[Command]:
                 f"{name}'s own route, and a {'spare ' if backup else ''}subflow over it",
             ),
         ]
-    limit = Command(f"ip mptcp limits set subflow {MOST_SUBFLOWS}", "both ends", ENABLED)
-    return [limit, *found]
+    return found
 
 
 def _kernel(scheduler: str, sender: str) -> list[Command]:

@@ -11,10 +11,13 @@ from plait.advice.findings import Findings
 from plait.advice.judging import WORTH_PERCENT
 from plait.advice.statement import Statement
 from plait.advice.threshold import SimulatedValue, Threshold
-from plait.advice.wording import gain, needless
+from plait.advice.wording import gain, listed, needless
+from plait.scenarios.units import NANOSECONDS
 
 TOLD_APART = 1.0
 """Percent. The gain with another value is also mentioned if it is larger by this much."""
+SELDOM = 0.5
+"""Most runs meet no outage of a path if they last less than this share of the time between two."""
 
 
 def losses(advice: Findings) -> list[Statement]:
@@ -82,7 +85,8 @@ def udp(advice: Findings) -> list[Statement]:
     if advice.setting.traffic.kind == "blocks":
         text = (
             "UDP: these numbers are for blocks over TCP. Calls and games usually use UDP: docs/real-links-datagrams.md "
-            f"has their losses and delays. {_proxy(advice)}"
+            "has their losses and delays, and docs/rented-server.md the setup for calls without a fixed port. "
+            f"{_proxy(advice)}"
         )
     else:
         text = (
@@ -117,6 +121,28 @@ def lossy(advice: Findings) -> bool:
     return any(path.loss > 0 for path in advice.setting.paths)
 
 
+def outages(advice: Findings) -> list[Statement]:
+    """Warn of outages that most runs do not reach, because the runs are shorter."""
+    traffic, lasts = advice.setting.traffic, advice.simulated.duration_s
+    seldom = [
+        path
+        for path in advice.setting.paths
+        if path.outage is not None and lasts < path.outage.every_ns / NANOSECONDS * SELDOM
+    ]
+    if not seldom or traffic.finite or advice.verdict == "nothing":
+        return []
+    fails = listed(
+        [
+            f"{path.name} fails every {numbers.time(path.outage.every_ns / NANOSECONDS)}"
+            for path in seldom
+            if path.outage
+        ]
+    )
+    longer = f" Runs without +{traffic.beside} last longer." if traffic.beside else ""
+    text = f"WARNING: most runs meet no outage: a run lasts for {numbers.time(lasts)}, and {fails}.{longer}"
+    return [Statement("outages", text)]
+
+
 def receive_buffer(advice: Findings) -> list[Statement]:
     """Tell whether the buffer limits the sender, and a sufficient size.
 
@@ -139,10 +165,8 @@ def receive_buffer(advice: Findings) -> list[Statement]:
         text = f"{given} is too small: it costs {cost}, compared with an unlimited one"
         text += f". {needed} is enough: it costs {then}, and {sizes}"
     else:
-        between = numbers.interval(found.given_cost)
-        text = f"these runs cannot tell whether {given} is enough. It costs {numbers.signed(found.given_cost.value)}"
-        text += f" (95 % interval {between})" if between else ""
-        text += f" {what}, compared with an unlimited one"
+        text = f"these runs cannot tell whether {given} is enough. Compared with an unlimited one, it has "
+        text += gain(found.given_cost.negated(), traffic)
     both = "both paths" if len(advice.setting.paths) == 2 else f"all {len(advice.setting.paths)} paths"
     runs = f"at least {found.variations} variations of {numbers.time(found.duration_s)}"
     text = f"Receive buffer: {text} ({found.scheduler}, {both}, {runs})."
@@ -181,8 +205,8 @@ def thresholds(advice: Findings) -> list[Statement]:
     said = [
         Statement(
             "threshold",
-            f"One value changed and all others as stated, with {best}: {second} is worth it from a gain of "
-            f"{WORTH_PERCENT:.0f} % on.",
+            f"From which value on is {second} worth it (a gain of {WORTH_PERCENT:.0f} %)? One value changed, all "
+            f"others as stated, with {best}:",
         )
     ]
     return said + [Statement("threshold-" + _kind(one), _threshold(one, advice)) for one in advice.thresholds]

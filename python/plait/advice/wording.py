@@ -252,6 +252,8 @@ def _certain(advice: Findings) -> list[Statement]:
         word += f", since a run has few {traffic.things}"
     elif word == "Sure":
         word += f", {_condition(advice)}"
+    elif word == "Probable" and holds == count:
+        word += f", since {count} variations are few"
     gains = f"the gain is {'at least' if more else 'less than'} {WORTH_PERCENT:.0f} %"
     return [Statement("certain-gain", f"{word}: {gains} in {holds} of {count} variations.")]
 

@@ -55,6 +55,19 @@ def _upload(text: str, document: Document) -> Iterator[str]:
         yield f"the uploads are {uploads}"
 
 
+def _outages(text: str, document: Document) -> Iterator[str]:
+    lasts, *every = (amount(one) for one in re.findall(AMOUNT, text))
+    if not lasts.says(document["simulated"]["duration_s"]):
+        yield "runs have another length"
+    said = dict(zip(re.findall(r"(\S+) fails every", text), every, strict=True))
+    paths = {one["name"]: one["outage_every_s"] for one in document["asked"]["paths"]}
+    if not all(
+        one.says(paths[name]) and paths[name] > 2 * document["simulated"]["duration_s"]
+        for name, one in said.items()
+    ):
+        yield f"the outages are {paths}"
+
+
 def _metered(text: str, document: Document) -> Iterator[str]:
     row = _used(document)
     name = group(r"^(\S+) is metered", text)
@@ -177,6 +190,7 @@ def _traffic(text: str, document: Document) -> Iterator[str]:
 PRACTICE: dict[str, Callable[[str, Document], Iterator[str]]] = {
     "processor": _processor,
     "upload": _upload,
+    "outages": _outages,
     "metered": _metered,
     "sparing": _sparing,
     "udp": _udp,

@@ -199,9 +199,17 @@ def _buffer(text: str, document: Document) -> Iterator[str]:
     given, *others = re.findall(AMOUNT, text)
     tolerated = max(3.0, alike(document))
     cost = found["given_cost_percent"]["value"]
-    stated = text.partition(". It costs ")[2] or group(r"costs ([^,]*),", text)
-    written = group(rf"^({PERCENT}|nothing)", stated)
-    if not amount(given).says(found["given_bytes"]) or not _written_cost(written, cost):
+    _, told, gained = text.partition(" Compared with an unlimited one, it has ")
+    if told:
+        turned = {
+            "value": -cost,
+            "low": -end(found["given_cost_percent"], "high"),
+            "high": -end(found["given_cost_percent"], "low"),
+        }
+        right = estimate(gain(gained), turned)
+    else:
+        right = _written_cost(group(rf"costs ({PERCENT}|nothing)", text), cost)
+    if not amount(given).says(found["given_bytes"]) or not right:
         yield f"{found['given_bytes']} costs {cost}"
     surely = end(found["given_cost_percent"], "high") <= 2 * tolerated
     enough = cost <= tolerated and surely
