@@ -224,7 +224,7 @@ def test_zooming_keeps_to_the_window(runs: Opened) -> None:
 
 def test_the_map_says_who_wins(dataset: Opened, dataset_folder: Path) -> None:
     frame = read(dataset_folder).frame
-    for metric, factor in (("goodput_bps", 1e-3), ("app_delay_ms.mean", 1.0)):
+    for metric, factor in (("goodput_bps", 1e-6), ("app_delay_ms.mean", 1.0)):
         dataset.page.select_option("#field-metric", metric)
         told = dataset("document.getElementById('field').data.flatMap(one => one.customdata)")
         wide = frame.pivot(
