@@ -79,10 +79,18 @@ void plait_flight_forget(struct flight *flight, u8 path)
 
 /* 4. Copies, 5. last copies, and 6. first copies. */
 
-/* True after the last byte was assigned. */
-static bool is_ending(const struct earliest *earliest, const struct plait_connection *connection)
+/* True after the last byte has left the queues. */
+static bool is_ending(const struct earliest *earliest, const struct plait_connection *connection,
+		      const struct plait_path *paths, unsigned int count)
 {
-	return earliest->last_copies && connection->finished && !connection->unassigned;
+	const struct plait_path *path;
+
+	if (!earliest->last_copies || !connection->finished || connection->unassigned)
+		return false;
+	for_each_path(path, paths, count)
+		if (path->queued)
+			return false;
+	return true;
 }
 
 /* The time after which the segment at this place counts as lost without an acknowledgment. */
@@ -99,7 +107,7 @@ static s64 patience(const struct earliest *earliest, u32 place, const struct pla
 u64 plait_next_copy(const struct earliest *earliest, const struct plait_connection *connection,
 		    const struct plait_path *paths, unsigned int count)
 {
-	bool last = is_ending(earliest, connection);
+	bool last = is_ending(earliest, connection, paths, count);
 	const struct flight *flight = &earliest->flight;
 	u32 open = open_paths(paths, count), place;
 	const struct plait_path *path;
@@ -170,7 +178,7 @@ bool plait_copy(struct earliest *earliest, const struct plait_connection *connec
 		const struct plait_path *paths, unsigned int count,
 		struct plait_decision *decision)
 {
-	bool last = is_ending(earliest, connection);
+	bool last = is_ending(earliest, connection, paths, count);
 	bool first = earliest->first_copies && connection->unassigned;
 	u32 candidates = usable(paths, count), open = open_paths(paths, count);
 	s64 now = as_signed(earliest->now), soonest = 0, own, useful;

@@ -15,7 +15,7 @@ PLAIT_BOOLEAN(plait_trains, 1,
 PLAIT_BOOLEAN(plait_limits, 1, "bound the queue at the bottleneck of each path");
 PLAIT_BOOLEAN(plait_copies, 1, "copy segments on idle paths where the copy arrives earlier");
 PLAIT_BOOLEAN(plait_last_copies, 1,
-	      "with plait_copies: copy more after the last byte was assigned");
+	      "with plait_copies: copy more after the last byte has left the queues");
 PLAIT_BOOLEAN(plait_first_copies, 1,
 	      "with plait_copies: while data waits for the receiver's window, each measured path that has sent nothing sends a copy");
 

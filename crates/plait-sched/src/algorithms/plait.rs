@@ -31,7 +31,7 @@
 //!    send, copies the first segment in flight elsewhere whose original arrives later than the copy.
 //!    The difference must exceed a quarter of the copy's own delay, because the copy delays data of
 //!    the path.
-//! 5. *Last copies.* After the last byte was assigned, a copy delays no new data. Then any
+//! 5. *Last copies.* After the last byte has left the queues, a copy delays no new data. Then any
 //!    difference suffices, and a path copies the oldest segment in flight elsewhere even if the
 //!    prediction sees no gain.
 //! 6. *First copies.* While data waits for the receiver's window, each path that has sent nothing
@@ -152,7 +152,7 @@ impl Plait {
             },
             ParameterInfo {
                 name: "last_copies",
-                doc: "With copies: copy more after the last byte was assigned.",
+                doc: "With copies: copy more after the last byte has left the queues.",
                 default: Value::Boolean(true),
                 domain: Domain::Boolean,
             },

@@ -12,7 +12,7 @@ impl Plait {
     /// The most useful copy on an idle path: its segment, and the path.
     pub(super) fn copy(&mut self, connection: &Connection, paths: &[Path]) -> Option<(PathId, u64)> {
         let oldest = connection.oldest_unacked?.segment;
-        let last = self.is_ending(connection);
+        let last = self.is_ending(connection, paths);
         let now = signed(self.now.as_nanos());
         let mut best: Option<(i64, PathId, u64)> = None;
         for path in usable(paths).take(MAX_PATHS) {
@@ -79,9 +79,10 @@ impl Plait {
         signed(sent.departure).saturating_add(round + variation / 2 + late)
     }
 
-    /// True after the last byte was assigned.
-    const fn is_ending(&self, connection: &Connection) -> bool {
-        self.switches.last_copies && connection.finished && connection.unassigned == 0
+    /// True after the last byte has left the queues.
+    fn is_ending(&self, connection: &Connection, paths: &[Path]) -> bool {
+        let assigned = connection.finished && connection.unassigned == 0;
+        self.switches.last_copies && assigned && paths.iter().all(|path| path.queued == 0)
     }
 
     /// The time when the oldest segment that an idle path may copy counts as lost.
@@ -89,7 +90,7 @@ impl Plait {
         if !self.switches.copies || connection.sendable() > 0 {
             return None;
         }
-        let last = self.is_ending(connection);
+        let last = self.is_ending(connection, paths);
         let now = signed(self.now.as_nanos());
         let ahead = |path: &Path| {
             let sent = self.flight.get(path.uncarried?)?;

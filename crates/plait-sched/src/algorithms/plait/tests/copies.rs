@@ -49,6 +49,20 @@ fn after_the_last_byte_a_path_copies_without_a_predicted_gain() {
     assert_eq!(copies(&["last_copies"]), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
 }
 
+/// The last byte is assigned, but the slow path has not sent it. The fast path may get it back.
+#[test]
+fn queued_data_is_no_end() {
+    let (mut plait, connection, mut paths) = tail(&[], true);
+    paths[1].queued = 1;
+    let copies = |plait: &mut Plait, paths: &[Path]| {
+        matches!(plait.decide(at(121), &connection, paths), Decision::Reinject { segment: 0, .. })
+    };
+    plait.cursors = [10; MAX_PATHS];
+    assert!(!copies(&mut plait, &paths));
+    paths[1].queued = 0;
+    assert!(copies(&mut plait, &paths));
+}
+
 /// The slow path has sent nothing. A copy there would arrive long after the original.
 #[test]
 fn an_unused_path_copies_once_while_data_waits_for_the_window() {
