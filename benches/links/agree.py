@@ -1,7 +1,8 @@
 """Sends files over the same links in three ways: simulated, in virtual time, and over sockets.
 
-``python benches/links/agree.py [--cases N] [--seed S] [--schedulers NAME …] [--program
-target/release/plait-quic]``, as any user with the right to create namespaces, on an otherwise idle machine.
+``python benches/links/agree.py [--cases N] [--seed S] [--schedulers NAME …]
+[--program target/release/plait-quic]``, as any user with the right to create namespaces, on an
+otherwise idle machine.
 
 A case is drawn: one to three links, a file that takes up to some seconds, and schedulers.
 `plait-quic` sends the file inside of `plait link`, three times with each scheduler. The engines
