@@ -173,17 +173,26 @@ def test_a_sweep_repeats_to_the_byte(command: Command, tmp_path: Path) -> None:
     done = command("sweep", "plan.toml")
     assert done.stderr.startswith("wrote 6 runs to results/plan in ")
     assert "6 runs fill 8 rows: " in done.stderr
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "mine.py").rename(tmp_path / "elsewhere" / "mine.py")
     done = command("bundle", "results/plan", "-o", "set.zip")
     assert done.returncode == 2
-    assert "scheduler Mine:share={share} is one of your own; expected --file with its file" in done.stderr
+    assert "scheduler Mine:share={share} is one of your own, and no file of the current" in done.stderr
     (tmp_path / "results" / "plan" / "report.html").write_text("a page, which is not compared")
-    done = command("bundle", "results/plan", "-o", "set.zip", "--file", "mine.py")
+    done = command("bundle", "results/plan", "-o", "set.zip", "--file", "elsewhere/mine.py")
     assert done.returncode == 0, done.stderr
     with zipfile.ZipFile(tmp_path / "set.zip") as made:
         names = made.namelist()
         assert made.read("README.txt").startswith(b"6 runs of Plait ")
     size = f"{(tmp_path / 'set.zip').stat().st_size / 1e3:.0f} kB"
     assert done.stderr == f"wrote {len(names)} files to set.zip ({size})\n"
+    # Without --file: the unchanged file is beside the plan again. One of another content is not taken.
+    packed = (tmp_path / "set.zip").read_bytes()
+    (tmp_path / "elsewhere" / "mine.py").rename(tmp_path / "mine.py")
+    (tmp_path / "other.py").write_text(f"{MINE}\n")
+    done = command("bundle", "results/plan", "-o", "set.zip")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "set.zip").read_bytes() == packed
     (tmp_path / "mine.py").unlink()
     done = command("rerun", "set.zip", "--out", "again")
     assert (done.returncode, done.stdout) == (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from os import PathLike
@@ -38,7 +39,8 @@ def bundle(
         folder: an output of ``plait run --out``, ``plait compare --out`` or ``plait sweep``.
         place: name of the archive.
         files: files of user-defined schedulers and traces, if they are not where the results say,
-            or have changed. A dataset does not say where the files of its schedulers and metrics are.
+            or have changed. A dataset does not say where the files of its schedulers and metrics are:
+            those of the current folder are tried.
 
     Returns:
         The names of its files.
@@ -91,14 +93,22 @@ class _Files:
 
     def _known(self, whose: str, sha256: str, known: Iterable[tuple[str, bytes]]) -> tuple[str, bytes]:
         """Return name and content of the file with this hash."""
-        for file, data in (*known, *((str(file), data) for file, data in self.given)):
+        given = ((str(file), data) for file, data in self.given)
+        for file, data in (*known, *given, *self._near()):
             if digest(data) == sha256:
                 return file, data
         message = (
-            f"{self.folder}: {whose} is one of your own; "
-            f"expected --file with its file, of SHA-256 {sha256[:16]}…"
+            f"{self.folder}: {whose} is one of your own, and no file of the current folder has its "
+            f"SHA-256 {sha256[:16]}…; expected --file with the file that was run"
         )
         raise ScenarioError(message)
+
+    def _near(self) -> Iterator[tuple[str, bytes]]:
+        """Yield the readable files of the current folder that may be schedulers or metrics."""
+        for file in sorted(Path.cwd().iterdir()):
+            if file.name.endswith(PYTHON + LIBRARIES) and file.is_file():
+                with suppress(OSError):
+                    yield str(file), file.read_bytes()
 
     def _pack(self, folder: str, name: str, data: bytes) -> str:
         """Pack a file, in a folder of its own if another file has its name; return its place."""
