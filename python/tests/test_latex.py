@@ -14,7 +14,7 @@ from plait.support.tables import Content
 
 PLAN = """
 scenario = "links.toml"
-schedulers = ["lowest-rtt", "round-robin"]
+schedulers = ["lowest-rtt", "redundant"]
 seeds = 2
 set = { "path.lte.rtt" = "{rtt}ms" }
 [[axis]]
@@ -92,5 +92,8 @@ def test_analyze_prints_the_same_numbers(command: Command, tmp_path: Path) -> No
     cells = "\n".join(line for line in latex.stdout.splitlines() if line.endswith(r" \\"))
     assert len(numbers("\n".join(rows))) > 20
     assert set(numbers(cells)) == set(numbers("\n".join(rows)))
+    # An interval is in the cell of its value, so that no table ends between them.
+    assert re.search(r" \(\S+ \\,\\dots", cells)
+    assert not re.search(r"& \(", cells)
     done = command("analyze", "results/plan", "--latex", "--json")
     assert (done.returncode, done.stderr) == (2, "plait: --latex and --json exclude each other\n")

@@ -16,7 +16,7 @@ from plait.cli.output import print_json
 from plait.cli.sheet import Sheet
 from plait.results.summary import count as count_of
 from plait.results.summary import heading
-from plait.results.wording import Wording, wording
+from plait.results.wording import PERCENT, Wording, wording
 from plait.scenarios.repetition import MEANING
 from plait.support.tables import Content, beside
 
@@ -137,10 +137,8 @@ def _print_whole(sheet: Sheet, found: Analysis, one: MetricAnalysis, words: Word
     headings = (
         "scheduler",
         "mean",
-        "better by",
-        "95 %",
-        "in %",
-        "95 %",
+        "better by (95 %)",
+        "in % (95 %)",
         "effect size",
         "win tie loss",
         "p",
@@ -149,15 +147,14 @@ def _print_whole(sheet: Sheet, found: Analysis, one: MetricAnalysis, words: Word
     part, signed, way = one.whole, replace(words, signed=True), 1 if one.higher_is_better else -1
     baseline = part.comparisons[0].baseline
     best = f"{part.best[found.baseline]:,}"
-    rows = [[found.baseline, words.number(baseline), *["–"] * 7, best]]
+    rows = [[found.baseline, words.number(baseline), *["–"] * 5, best]]
     for one_of in part.comparisons:
         row = one_of.turned(way)
         cells = (
             row.scheduler,
             words.number(row.mean),
-            signed.number(row.difference.value),
-            signed.interval(row.difference.interval),
-            *_percent(row.change, few=part.units < FEW),
+            f"{signed.number(row.difference.value)} {signed.interval(row.difference.interval)}".rstrip(),
+            _percent(row.change, interval=part.units >= FEW),
             "–" if row.effect_size is None else f"{row.effect_size:+.2f}".replace("-", "−"),
             f"{row.wins:,}/{row.ties:,}/{row.losses:,}",
             _p(row.p),
@@ -221,15 +218,15 @@ def _cell(row: AgainstBaseline, words: Wording) -> str:
     if change is None or abs(change.value) > MOST_PERCENT:
         return f"{replace(words, signed=True).number(row.difference.value)} {words.unit}{SURE * row.beyond_chance}"
     colour = "green" if row.wins > row.losses else "red" if row.losses > row.wins else "default"
-    return f"[{colour}]{_percent(change)[0]}{SURE * row.beyond_chance}[/{colour}]"
+    return f"[{colour}]{_percent(change)}{SURE * row.beyond_chance}[/{colour}]"
 
 
-def _percent(change: Estimate | None, *, few: bool = False) -> tuple[str, str]:
-    """Format the change and its interval; few units give no interval."""
+def _percent(change: Estimate | None, *, interval: bool = False) -> str:
+    """Format the change, and its interval behind it if asked for."""
     if change is None:
-        return "–", ""
-    words = Wording("", "%", 1.0, 1, signed=True)
-    return words.number(change.value), "–" if few else words.interval(change.interval)
+        return "–"
+    value = PERCENT.number(change.value)
+    return f"{value} {PERCENT.interval(change.interval)}".rstrip() if interval else value
 
 
 def _p(p: float | None) -> str:
