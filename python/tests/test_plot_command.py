@@ -177,6 +177,10 @@ def test_plan_and_command_stand_in_the_figure_if_asked(
         assert "rtt (ms)" in text
         for word in (f"{read(dataset.folder).name}: 48 runs", "--metric goodput"):
             assert (word in text) == bool(caption)
+    command(*asked, "--x-label", "round trip of LTE")
+    text = " ".join(re.findall(r">([^<>]+)</t", (tmp_path / "fig.svg").read_text()))
+    assert "rtt (ms)" not in text
+    assert "round trip of LTE" in text
 
 
 def test_schedulers_stand_beside_each_other_and_say_what_was_run(command: Command, tmp_path: Path) -> None:

@@ -92,6 +92,7 @@ NEEDED = {"curves": ("x",), "heatmap": ("x", "y"), "animation": ("window",)}
     metavar="N",
     help="Duration of the animation; default: 10.",
 )
+@click.option("--x-label", metavar="TEXT", help="The label of the horizontal axis.")
 @click.option("--log", is_flag=True, help="Logarithmic axis of the variable, or of the metric (cdf, box).")
 @click.option("--caption", is_flag=True, help="Write plan, runs and command below the figure.")
 def plot(folder: Path, kind: str, output: Path, caption: bool, **options: Any) -> None:
@@ -111,7 +112,7 @@ def plot(folder: Path, kind: str, output: Path, caption: bool, **options: Any) -
         if value and name not in (*KINDS[kind], *_common(kind)):
             kinds = ", ".join(one for one, given in KINDS.items() if name in given)
             kinds = kinds or ", ".join(one for one in KINDS if one != "animation")
-            option = "label" if name == "labels" else name
+            option = "label" if name == "labels" else name.replace("_", "-")
             message = f"--{option} goes with --kind {kinds}; got --kind {kind}"
             raise click.UsageError(message)
     if kind != "animation" and not options["metric"]:
@@ -134,13 +135,16 @@ def plot(folder: Path, kind: str, output: Path, caption: bool, **options: Any) -
     options["schedulers"] = [
         name.strip() for name in (options["schedulers"] or "").split(",") if name.strip()
     ]
-    window, seconds = options.pop("window"), options.pop("seconds")
+    window, seconds, label = (options.pop(name) for name in ("window", "seconds", "x_label"))
     if kind == "animation":
         excludes("--kind animation", True, caption=caption)
         _animate(folder, output, options["schedulers"], window, seconds or 10.0)
         say(f"wrote {output}")
         return
-    plots.save(_drawn(folder, kind, note=command_line() if caption else None, **options), output)
+    figure = _drawn(folder, kind, note=command_line() if caption else None, **options)
+    for axes in (one for one in figure.axes if label and one.get_xlabel()):
+        axes.xaxis.label.set_text(label)
+    plots.save(figure, output)
     say(f"wrote {output}")
 
 
@@ -149,7 +153,7 @@ def _common(kind: str) -> tuple[str, ...]:
     return (
         ("schedulers", "width")
         if kind == "animation"
-        else ("metric", "schedulers", "where", "labels", "width")
+        else ("metric", "schedulers", "where", "labels", "width", "x_label")
     )
 
 
