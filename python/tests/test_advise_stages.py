@@ -13,11 +13,12 @@ from plait.advice import numbers, parse_path, parse_traffic
 from plait.advice.buffer import BufferAdvice
 from plait.advice.candidates import candidates, stock, usual_schedulers
 from plait.advice.doing import commands
+from plait.advice.judging import choose, compared, standings
 from plait.advice.outcome import Outcome
-from plait.advice.trial import Setting, TrialRunner
+from plait.advice.trial import Grid, Setting, TrialRunner
 from plait.statistics.estimate import Estimate
 from plait.validate.coverage import measured
-from plait.validate.statements import complaints
+from plait.validate.statements import CHECKS, complaints
 
 DSL, LTE = "dsl 4Mbit 25ms queue=20p", "lte 3Mbit 60ms queue=30p"
 FEW = ("round-robin", stock(), "daps", "redundant")
@@ -77,6 +78,12 @@ def test_the_delay_during_a_failure_is_told_beside_one_path_alone() -> None:
     assert advice.choice.best.worth_in == 0
     said = "Probable, since 10 variations are few: the gain is less than 10 % in 10 of 10 variations."
     assert said in few.text
+    text = "10 variations are few: --seed 2 gives others, and so does another order of the paths."
+    assert text in few.text
+    assert text not in replace(few, simulated=replace(few.simulated, variations=11)).text
+    assert not list(CHECKS["few"](text, few.document()))
+    for wrong in (text.replace("10", "9"), text.replace("2", "3")):
+        assert list(CHECKS["few"](wrong, few.document()))
 
 
 def test_a_stated_failure_changes_the_answer() -> None:
@@ -157,3 +164,41 @@ def test_a_buffer_is_enough_or_too_small_or_unknown() -> None:
     small = found(Estimate(28.0, 10.0, 60.0), 200)
     assert (small.enough, small.too_small) == (False, True)
     assert found(Estimate(1.0, 0.0, 2.0), 50).enough
+
+
+@pytest.mark.parametrize(
+    ("goodputs", "delays", "chosen", "quicker"),
+    [
+        # 3 % more goodput is too little for eight times the delay; 8 % more is enough.
+        ([1.03, 1.0, 0.8], [800, 100, 90], "blest", None),
+        ([1.08, 1.0, 0.8], [800, 100, 90], "ecf", "blest"),
+        # Of equal goodputs, a delay that is 60 % longer is left out, and one of 40 % more is not.
+        ([1.01, 1.0, 1.0], [140, 100, 101], "ecf", "blest"),
+        ([1.01, 1.0, 0.99], [160, 100, 101], "blest", None),
+        # Nothing near has a lower delay.
+        ([1.15, 1.0, 0.8], [800, 100, 90], "ecf", None),
+    ],
+)
+def test_a_long_packet_delay_needs_more_goodput(
+    goodputs: list[float], delays: list[float], chosen: str, quicker: str | None
+) -> None:
+    setting = replace(_setting(), traffic=parse_traffic("bulk"))
+    singles, multiple = candidates(2, ["ecf", "blest", "round-robin"])
+    rng = np.random.default_rng(1)
+    noise = np.exp(rng.normal(0, 0.002, (4, 12)))
+    grid = Grid([*singles, *multiple], 10**9)
+    levels = [(0.5, 50.0)] * 2 + list(zip(goodputs, delays, strict=True))
+    for one, (goodput, delay), row in zip(
+        grid.candidates, levels, [noise[3], noise[3], *noise[:3]], strict=True
+    ):
+        shares = (1.0,) * len(one.paths)
+        grid.outcomes[one] = [
+            Outcome(goodput * each * 1e7, True, 1e7, delay, 1e5, 1.0, 0, 1000, shares) for each in row
+        ]
+    labels = [one.scheduler or f"path {one.paths[0]}" for one in grid.candidates]
+    ranked = standings(grid, grid.candidates, labels, singles[0], setting.traffic)
+    schedulers = [one for one in ranked if one.candidate.scheduler is not None]
+    best = choose(grid, schedulers, setting.traffic)
+    found = compared(grid, best, schedulers, setting.traffic)
+    assert best.label == chosen
+    assert (found.quicker and found.quicker.label) == quicker

@@ -8,7 +8,17 @@ from typing import Literal
 
 from plait.advice.budget import CONFIRMED
 from plait.advice.candidates import Candidate, base_name, stock
-from plait.advice.judging import Choice, Standing, Verdict, choose, compared, gain_of, is_better, verdict
+from plait.advice.judging import (
+    Choice,
+    Standing,
+    Verdict,
+    choose,
+    compared,
+    gain_of,
+    is_better,
+    is_wasteful,
+    verdict,
+)
 from plait.advice.traffic import Traffic
 from plait.advice.trial import Grid
 from plait.linux.refusals import KERNEL_NAMES
@@ -94,7 +104,7 @@ def answers(
     """Judge the choices of the first stage by the runs of the second one.
 
     If these show that another scheduler of the place is better, beyond chance, it replaces the
-    choice.
+    choice, unless its packet delay is too long for so little more goodput.
     """
     rows = {one.candidate: one for one in ranked}
     found: list[Answer] = []
@@ -104,7 +114,9 @@ def answers(
         better = (
             one
             for one in ranked
-            if one.label in choice.better and place_of(one.label, protocol) in PLACES[: number + 1]
+            if one.label in choice.better
+            and place_of(one.label, protocol) in PLACES[: number + 1]
+            and not is_wasteful(grid, one, choice.best, traffic)
         )
         instead = next(better, None)
         if instead is not None:

@@ -20,8 +20,10 @@ best single path."""
 COLLAPSE = 2.0
 """A scheduler to avoid has half the goodput of the best single path, or twice its delay or time."""
 SLOW_PERCENT = 50.0
-"""Among schedulers of equal goodput, those whose packet delay exceeds the lowest by more than this
-are not chosen."""
+"""Among schedulers of nearly equal goodput, those whose packet delay exceeds the lowest by more than
+this are not chosen."""
+NEARLY_PERCENT = 5.0
+"""Goodputs that differ by less than this, in the mean, are nearly equal: packet delays decide."""
 QUICK_PERCENT = 20.0
 """A scheduler of equal goodput is named if the packet delay of the chosen one exceeds its delay by
 more than this."""
@@ -92,7 +94,8 @@ class Choice:
     better: schedulers that are better by more than the margin of equal results.
     alike: equally good schedulers.
     quicker: if goodput is judged, the scheduler of equal goodput with the lowest packet delay,
-        provided it is much lower.
+        provided it is much lower. If there is none, one that costs less goodput than
+        `WORTH_PERCENT`.
     undecided: schedulers that the runs cannot rank.
     width: factor by which intervals must exceed 95 % intervals to call one of so many schedulers
         better.
@@ -193,16 +196,16 @@ def _standing(
 def choose(grid: Grid, available: Sequence[Standing], traffic: Traffic) -> Standing:
     """Choose the simplest of the `available` schedulers that are as good as the best of them.
 
-    If goodput is judged, schedulers with a much longer packet delay are left out. A scheduler that
-    copies all data is chosen only if no other is as good.
+    If goodput is judged, a scheduler is left out if its packet delay is much longer than that of
+    another one of nearly equal goodput. A scheduler that copies all data is chosen only if no other
+    is as good.
     """
-    alike = [one for one in available if is_alike(lag(grid, one, available[0], traffic), traffic)]
-    least = min(alike, key=lambda one: _delay_level(grid, one.candidate))
+    here = [
+        one for one in available if not any(is_wasteful(grid, one, other, traffic) for other in available)
+    ]
+    alike = [one for one in here if is_alike(lag(grid, one, here[0], traffic), traffic)]
     # min returns the first of equal elements, which is the best one.
-    return min(
-        (one for one in alike if not _slow(grid, one, least, traffic)),
-        key=lambda one: (one.copies, effort(one.label)),
-    )
+    return min(alike, key=lambda one: (one.copies, effort(one.label)))
 
 
 def compared(grid: Grid, best: Standing, everyone: Sequence[Standing], traffic: Traffic) -> Choice:
@@ -212,14 +215,14 @@ def compared(grid: Grid, best: Standing, everyone: Sequence[Standing], traffic: 
     alike = [one for one in others if is_alike(lags[one.label], traffic)]
     width = estimate.width_for_many(len(everyone), grid.variations)
     better = [one.label for one in others if is_better(lags[one.label], traffic, width)]
-    quick = min([best, *alike], key=lambda one: _delay_level(grid, one.candidate))
-    by_goodput = traffic.metric == "goodput"
     return Choice(
         best=best,
         lags=lags,
         better=tuple(better),
         alike=tuple(one.label for one in alike),
-        quicker=quick if by_goodput and quick is not best and _much_slower(grid, best, quick) else None,
+        quicker=_quicker(grid, best, alike, [one for one in others if lags[one.label].value > -WORTH_PERCENT])
+        if traffic.metric == "goodput"
+        else None,
         undecided=tuple(
             one.label
             for one in others
@@ -252,9 +255,22 @@ def _ends(found: Estimate) -> tuple[float, float]:
     return found.interval or (found.value, found.value)
 
 
-def _slow(grid: Grid, one: Standing, least: Standing, traffic: Traffic) -> bool:
-    """Return whether the packet delay is so much longer that no goodput makes up for it."""
-    return traffic.metric == "goodput" and _delay_excess(grid, one, least) > SLOW_PERCENT
+def is_wasteful(grid: Grid, one: Standing, other: Standing, traffic: Traffic) -> bool:
+    """Return whether the packet delay is much longer than another's, for nearly equal goodput."""
+    if traffic.metric != "goodput" or _delay_excess(grid, one, other) <= SLOW_PERCENT:
+        return False
+    return lag(grid, one, other, traffic).value < NEARLY_PERCENT
+
+
+def _quicker(
+    grid: Grid, best: Standing, alike: Sequence[Standing], near: Sequence[Standing]
+) -> Standing | None:
+    """Return the scheduler with the lowest packet delay, if it is much lower than that of `best`."""
+    for ones in (alike, near):
+        quick = min(ones, key=lambda one: _delay_level(grid, one.candidate), default=best)
+        if quick is not best and _much_slower(grid, best, quick):
+            return quick
+    return None
 
 
 def collapsed(one: Standing, traffic: Traffic) -> bool:

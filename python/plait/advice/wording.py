@@ -188,8 +188,9 @@ def places(advice: Findings) -> list[Statement]:
         said.append(Statement("dropped", text))
     if choice.quicker is not None:
         quick = choice.quicker
-        delays = f"a packet delay of {_delay(quick)} instead of {_delay(best)} (p95)"
-        said.append(Statement("quicker", f"If delay matters too: {quick.label}, with {delays}."))
+        text = f"If delay matters too: {quick.label}, with a packet delay of {_delay(quick)} instead of"
+        price = "" if quick.label in choice.alike else f": {gain(choice.lags[quick.label], traffic)}"
+        said.append(Statement("quicker", f"{text} {_delay(best)} (p95){price}."))
     return said
 
 
@@ -255,7 +256,11 @@ def _certain(advice: Findings) -> list[Statement]:
     elif word == "Probable" and holds == count:
         word += f", since {count} variations are few"
     gains = f"the gain is {'at least' if more else 'less than'} {WORTH_PERCENT:.0f} %"
-    return [Statement("certain-gain", f"{word}: {gains} in {holds} of {count} variations.")]
+    said = [Statement("certain-gain", f"{word}: {gains} in {holds} of {count} variations.")]
+    if not surely_more_than(MOSTLY, count, count):
+        other = f"--seed {advice.simulated.seed + 1} gives others, and so does another order of the paths"
+        said.append(Statement("few", f"{count} variations are few: {other}."))
+    return said
 
 
 def _condition(advice: Findings) -> str:

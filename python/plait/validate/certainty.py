@@ -51,8 +51,19 @@ def _bound(text: str, document: Document) -> Iterator[str]:
         yield f"the bound leaves {gain} %"
 
 
+def _few(text: str, document: Document) -> Iterator[str]:
+    """Check that not even the same result in all variations would be beyond chance."""
+    simulated = document["simulated"]
+    count = simulated["variations"]
+    if int(group(r"^(\d+) variations", text)) != count or MOSTLY**count <= CHANCE:
+        yield f"it is {count}"
+    if int(group(r"--seed (\d+)", text)) != simulated["seed"] + 1:
+        yield "this seed gives no others"
+
+
 CERTAINTY: dict[str, Callable[[str, Document], Iterator[str]]] = {
     "certain-gain": _certain_gain,
+    "few": _few,
     "bound": _bound,
 }
 """The checks, by kind of sentence."""

@@ -141,7 +141,10 @@ def _quicker(text: str, document: Document) -> Iterator[str]:
     quick, best = group(r"too: (\S+), with", text), document["scheduler"]
     yield from _delays(text, document, quick, best)
     lag = document["against_scheduler_percent"][quick]
-    if abs(lag["value"]) > alike(document):
+    if "goodput" in text:
+        if lag["value"] <= -WORTH or not estimate(gain(text), lag):
+            yield f"the price is {lag}"
+    elif abs(lag["value"]) > alike(document):
         yield f"{quick} is not as good: {lag}"
 
 
