@@ -89,11 +89,6 @@ impl<S, W: Scheduler> AcceptedSession<S, W> {
         self.handles.get(path).is_some_and(Option::is_some)
     }
 
-    /// True if any path has a connection.
-    pub(crate) fn is_open(&self) -> bool {
-        self.handles.iter().any(Option::is_some)
-    }
-
     /// Handles the packets that arrived on a path. Returns true if there were any.
     pub(crate) fn receive(
         &mut self,

@@ -218,6 +218,11 @@ impl Acceptor {
         }
     }
 
+    /// Returns the session of a connection that is a path.
+    pub(crate) fn session_of(&self, handle: ConnectionHandle) -> Option<Id> {
+        Some(self.connections.get(&handle)?.joined?.0)
+    }
+
     /// Returns the path of session `id` that this connection is.
     pub(crate) fn path_of(&self, handle: ConnectionHandle, id: &Id) -> Option<usize> {
         let (of, path) = self.connections.get(&handle)?.joined?;

@@ -306,11 +306,6 @@ impl Connector {
         self.paths.iter().filter_map(|dialed| dialed.heard_at).max()
     }
 
-    /// True if a path works.
-    pub(crate) fn any_joined(&self) -> bool {
-        self.paths.iter().any(|dialed| dialed.joined)
-    }
-
     /// True if the peer refuses a path.
     pub(crate) fn is_refused(&self, path: usize) -> bool {
         self.paths[path].refused

@@ -9,8 +9,8 @@ use std::time::Instant;
 
 /// A file, or streams.
 pub trait Payload {
-    /// True for streams, which have no end of their own. Then the peer may be silent while a path
-    /// works, and data that waits when the end stops still leaves.
+    /// True for streams, which have no end of their own. Without data, only packets that keep the
+    /// paths open show that the peer is there. Data that waits when the end stops still leaves.
     const ENDLESS: bool;
 
     /// Handles the payload that arrived. Returns the outcome, once there is one.

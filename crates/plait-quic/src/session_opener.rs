@@ -195,6 +195,13 @@ impl<P: Payload, W: Scheduler> SessionOpener<P, W> {
         }
     }
 
+    /// Returns the time at which the silence of the peer ends the session. Streams may have no data
+    /// for a long time, so packets that keep their paths open count as well.
+    fn gives_up_at(&self) -> Instant {
+        let kept_open_at = self.connector.heard_at().filter(|_| P::ENDLESS);
+        kept_open_at.map_or(self.heard_at, |at| at.max(self.heard_at)) + self.settings.patience
+    }
+
     fn report_terms(&mut self, path: usize) {
         let terms = self.terms[path].for_peer(self.has_spent(path));
         self.payload.report_terms(path, terms);
@@ -264,9 +271,7 @@ impl<P: Payload, W: Scheduler> OpeningEnd for SessionOpener<P, W> {
         if let Some(reason) = self.connector.too_small(now, self.is_open()) {
             self.end(Err(Error::TooSmall(reason)));
         }
-        if P::ENDLESS && self.connector.any_joined() {
-            self.heard_at = now;
-        } else if now.saturating_duration_since(self.heard_at) >= self.settings.patience {
+        if now >= self.gives_up_at() {
             let trouble = self.connector.trouble().filter(|_| self.session.is_none());
             let silent = Error::Silent(self.settings.patience.as_secs());
             self.end(Err(trouble.map_or(silent, Error::Absent)));
@@ -325,14 +330,13 @@ impl<P: Payload, W: Scheduler> OpeningEnd for SessionOpener<P, W> {
         let session = self.session.as_ref().and_then(Session::next_wakeup);
         let session = session.map(|time| self.epoch + Duration::from_nanos(time.as_nanos()));
         let begin = self.connector.ready_at().filter(|_| !is_open);
-        let hears = P::ENDLESS && self.connector.any_joined();
-        let patience = (!hears).then(|| self.heard_at + self.settings.patience);
         let too_small = self.connector.too_small_at(is_open);
         let waits = !P::ENDLESS && self.may_send_nothing();
         let final_answer = waits.then(|| self.progressed_at + FINAL_ANSWER_TIMEOUT);
         let payload = self.payload.next_wakeup().filter(|_| is_open);
+        let gives_up = Some(self.gives_up_at());
         let wakeups =
-            [self.connector.next_wakeup(), session, payload, begin, too_small, patience, final_answer];
+            [self.connector.next_wakeup(), session, payload, begin, too_small, gives_up, final_answer];
         wakeups.into_iter().flatten().min()
     }
 

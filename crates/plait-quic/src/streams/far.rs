@@ -171,6 +171,11 @@ impl<W: Scheduler> Far<W> {
     /// Handles UDP datagrams. The work that follows is done once for all of them.
     pub fn handle_datagrams(&mut self, now: Instant, batch: &ReceivedBatch<'_>) {
         for handle in self.acceptor.handle_datagrams(now, batch) {
+            // Without data, only packets that keep the path open show that the peer is there.
+            let id = self.acceptor.session_of(handle);
+            if let Some(peer) = id.and_then(|id| self.peers.get_mut(&id)) {
+                peer.heard_at = now;
+            }
             self.work(now, handle);
         }
     }
@@ -183,9 +188,6 @@ impl<W: Scheduler> Far<W> {
         }
         let mut ended = Vec::new();
         for (id, peer) in &mut self.peers {
-            if peer.is_open() {
-                peer.heard_at = now;
-            }
             if let Err(error) = peer.session.handle_timeout(peer.time(now)) {
                 ended.push((*id, error));
             } else if peer.is_silent(now, self.settings.patience) {
@@ -378,9 +380,10 @@ impl<W: Scheduler> Far<W> {
 
     /// Returns the time at which [`Far::handle_timeout`] must be called next.
     pub fn next_wakeup(&self) -> Option<Instant> {
-        let peers = self.peers.values().flat_map(|peer| {
-            [peer.next_wakeup(), (!peer.is_open()).then(|| peer.heard_at + self.settings.patience)]
-        });
+        let peers = self
+            .peers
+            .values()
+            .flat_map(|peer| [peer.next_wakeup(), Some(peer.heard_at + self.settings.patience)]);
         peers.flatten().chain(self.acceptor.next_wakeup()).min()
     }
 
