@@ -274,8 +274,13 @@ def test_an_error_is_shown_with_its_place(opened: Page, field: str, value: str, 
     changed(opened, field, value)
     shown = "(place) => document.getElementById('note0').textContent.includes(place)"
     opened.wait_for_function(shown, arg=place)
+    # The pictures are pale: they are of another scenario.
+    assert "of the last run without an error" in opened.locator("#note0").inner_text()
+    old = "(count) => document.querySelectorAll('#results.old').length === count"
+    opened.wait_for_function(old, arg=1)
     changed(opened, field, before)
     opened.wait_for_function("document.getElementById('note0').textContent === ''")
+    opened.wait_for_function(old, arg=0)
 
 
 @NEEDS_SIMULATOR

@@ -86,7 +86,9 @@ function showPackets(side, packets, asked) {
 function received(side, { answer, simulated_ms }, asked) {
   const run = JSON.parse(answer);
   const note = at(`note${side.side}`);
-  note.textContent = run.error ?? "";
+  const before = side.run ? "; the pictures are still those of the last run without an error" : "";
+  note.textContent = run.error ? `${run.error}${before}` : "";
+  at("results").classList.toggle("old", sides.some((one) => at(`note${one.side}`).textContent));
   if (run.error) {
     say("");
     return;
