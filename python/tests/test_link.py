@@ -101,8 +101,25 @@ def test_each_address_leaves_over_its_path(scenario: Path) -> None:
     ]
     for name in ("dsl", "lte"):
         assert f"{name} forward: 1 packets, 1 arrived (33 bytes)" in done.stderr
-    assert "dsl (dsl): 10.77.0.1 to 10.77.0.2" in done.stderr
+    assert "dsl: 10.77.0.1 to 10.77.0.2" in done.stderr
     assert "over any path: 10.77.255.1" in done.stderr
+
+
+@spaces
+@pytest.mark.skipif(shutil.which("ip") is None, reason="needs the program ip")
+def test_a_link_that_comes_up_again_has_its_routes(scenario: Path) -> None:
+    """Linux removes the routes of an interface that goes down; `plait link` adds them again."""
+    routes = "ip route show 10.77.255.1 dev lte; ip route show table 101"
+    again = "for _ in $(seq 100); do ip route show table 101 | grep -q . && break; sleep 0.05; done"
+    line = f"{routes}; ip link set lte down; {routes}; ip link set lte up; {again}; {routes}"
+    done = link(scenario, "--", line)
+    expected = ["scope link src 10.77.1.1 metric 2", "default dev lte scope link src 10.77.1.1 metric 1"]
+    found = [" ".join(one.split()) for one in done.stdout.splitlines()]
+    # Once before and once after; the answer between is empty.
+    assert [one.replace("proto static ", "") for one in found] == 2 * [
+        f"10.77.255.1 {expected[0]}",
+        expected[1],
+    ], done.stderr
 
 
 @spaces

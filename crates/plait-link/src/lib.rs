@@ -10,8 +10,8 @@
 //!   ECN-capable;
 //! - [`plan`]: names and addresses of both ends of every path;
 //! - [`driver`]: the loop between a clock, file descriptors and the relay;
-//! - [`tunnel`], [`netlink`], [`namespace`], [`command`]: interfaces, routes, namespaces, and the
-//!   programs in them (Linux);
+//! - [`tunnel`], [`netlink`], [`namespace`], [`near_routes`], [`command`]: interfaces, routes,
+//!   namespaces, routes that return with their link, and the programs (Linux);
 //! - [`loopback`]: the same links between UDP sockets on loopback addresses, without namespaces.
 //!
 //! The process makes both namespaces for itself and stays in the near one, so nothing remains after
@@ -48,6 +48,8 @@ pub mod driver;
 pub mod loopback;
 #[cfg(target_os = "linux")]
 pub mod namespace;
+#[cfg(target_os = "linux")]
+pub mod near_routes;
 #[cfg(target_os = "linux")]
 pub mod netlink;
 #[cfg(target_os = "linux")]

@@ -5,10 +5,10 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd as _, RawFd};
 
 use crate::error::Error;
+use crate::near_routes::NearRoutes;
 use crate::netlink::{MAIN, Netlink, Route};
 use crate::plan::{PEER, PREFIX, PathAddresses};
 use crate::system;
@@ -53,14 +53,16 @@ impl Namespaces {
         if user.0 != 0 || system::unshare(libc::CLONE_NEWNET).is_err() {
             unshare_user(user)?;
         }
-        let far_tunnels = set_up_end(ends, End::Far, mtu)?;
+        let (far_tunnels, _) = set_up_end(ends, End::Far, mtu)?;
         let name = "/proc/thread-self/ns/net";
         let far = File::open(name).map_err(|error| Error::system(name, error))?;
         let what = NETWORKS;
         let second = system::unshare(libc::CLONE_NEWNET);
         second.map_err(|reason| Error::Forbidden { what, reason, help: NETWORKS_HELP })?;
-        let near_tunnels = set_up_end(ends, End::Near, mtu)?;
-        Ok((Self { far }, Tunnels::new(near_tunnels, far_tunnels)))
+        let (near_tunnels, routes) = set_up_end(ends, End::Near, mtu)?;
+        let near_routes =
+            NearRoutes::new(routes).map_err(|error| Error::system("a netlink socket", error))?;
+        Ok((Self { far }, Tunnels::new(near_tunnels, far_tunnels, near_routes)))
     }
 
     /// Returns the descriptor of the far namespace, for entering it.
@@ -81,8 +83,8 @@ fn unshare_user((user, group): (u32, u32)) -> Result<(), Error> {
     system::unshare(libc::CLONE_NEWNET).map_err(forbidden)
 }
 
-/// Sets up one end in this thread's namespace.
-fn set_up_end(ends: &[PathAddresses], end: End, mtu: u32) -> Result<Vec<Tunnel>, Error> {
+/// Sets up one end in this thread's namespace. Returns its interfaces and its routes.
+fn set_up_end(ends: &[PathAddresses], end: End, mtu: u32) -> Result<(Vec<Tunnel>, Vec<Route>), Error> {
     // Disables IPv6, so that the links carry only packets of programs, no router discovery. If the
     // system denies access to these files, router discovery stays.
     let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
@@ -101,7 +103,7 @@ fn set_up_end(ends: &[PathAddresses], end: End, mtu: u32) -> Result<Vec<Tunnel>,
     if end == End::Far {
         netlink.add_address(loopback, PEER, 32).map_err(failed("lo"))?;
     }
-    let mut tunnels = Vec::new();
+    let (mut tunnels, mut routes) = (Vec::new(), Vec::new());
     for (index, one) in ends.iter().enumerate() {
         let name = one.interface.as_str();
         tunnels.push(Tunnel::new(name)?);
@@ -109,28 +111,26 @@ fn set_up_end(ends: &[PathAddresses], end: End, mtu: u32) -> Result<Vec<Tunnel>,
         let address = if end == End::Near { one.near } else { one.far };
         netlink.set_up(interface, Some((mtu, QUEUE_LENGTH))).map_err(failed(name))?;
         netlink.add_address(interface, address, PREFIX).map_err(failed(name))?;
-        let routed = match end {
-            End::Near => routes(&mut netlink, index, interface, address),
-            // A UDP server that has chosen no address answers from its well-known address.
-            End::Far => netlink.add_route(&Route {
-                to: Some(one.near),
-                interface,
-                source: PEER,
-                metric: 1,
-                table: MAIN,
-            }),
-        };
-        routed.map_err(failed(name))?;
+        let first = routes.len();
+        match end {
+            // Packets with a chosen source address leave over the address's interface, others over
+            // the first.
+            End::Near => {
+                let (table, metric) = (FIRST_TABLE + index as u8, index as u32 + 1);
+                routes.push(Route { to: Some(PEER), interface, source: address, metric, table: MAIN });
+                routes.push(Route { to: None, interface, source: address, metric: 1, table });
+                netlink.add_rule(address, table).map_err(failed(name))?;
+            }
+            // The far end routes by destination. A UDP server that has chosen no address answers
+            // from its well-known address.
+            End::Far => {
+                let to = Some(one.near);
+                routes.push(Route { to, interface, source: PEER, metric: 1, table: MAIN });
+            }
+        }
+        for route in &routes[first..] {
+            netlink.add_route(route).map_err(failed(name))?;
+        }
     }
-    Ok(tunnels)
-}
-
-/// Sends packets with a chosen source address over the address's interface, and others over the
-/// first. The far end routes by destination.
-fn routes(netlink: &mut Netlink, index: usize, interface: u32, source: Ipv4Addr) -> io::Result<()> {
-    let table = FIRST_TABLE + index as u8;
-    let metric = index as u32 + 1;
-    netlink.add_route(&Route { to: Some(PEER), interface, source, metric, table: MAIN })?;
-    netlink.add_route(&Route { to: None, interface, source, metric: 1, table })?;
-    netlink.add_rule(source, table)
+    Ok((tunnels, routes))
 }

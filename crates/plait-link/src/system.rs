@@ -98,6 +98,22 @@ pub(crate) fn netlink() -> io::Result<OwnedFd> {
     }
 }
 
+/// Opens a socket that becomes readable when an interface of this thread's network namespace has
+/// changed.
+pub(crate) fn link_notices() -> io::Result<OwnedFd> {
+    let socket = netlink()?;
+    // SAFETY: all zeros is a valid address, which lives through the call.
+    unsafe {
+        let mut address: libc::sockaddr_nl = std::mem::zeroed();
+        address.nl_family = libc::AF_NETLINK as libc::sa_family_t;
+        address.nl_groups = libc::RTMGRP_LINK as u32;
+        let length = size_of::<libc::sockaddr_nl>() as libc::socklen_t;
+        checked(libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length))?;
+        checked(libc::fcntl(socket.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK))?;
+    }
+    Ok(socket)
+}
+
 /// A signal that this process received.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Signal {

@@ -9,6 +9,7 @@ use plait_sim::scenario::Direction;
 
 use crate::driver::{Ports, Received};
 use crate::error::Error;
+use crate::near_routes::NearRoutes;
 use crate::relay::Arrival;
 use crate::system;
 
@@ -44,28 +45,34 @@ impl Tunnel {
 pub struct Tunnels {
     /// Path by path, the near end first.
     ends: Vec<Tunnel>,
+    near_routes: NearRoutes,
     buffer: Vec<u8>,
 }
 
 impl Tunnels {
     /// Joins the interfaces of the two namespaces, in the order of the paths.
-    pub fn new(near: Vec<Tunnel>, far: Vec<Tunnel>) -> Self {
+    pub fn new(near: Vec<Tunnel>, far: Vec<Tunnel>, near_routes: NearRoutes) -> Self {
         let ends = near.into_iter().zip(far).flat_map(|(near, far)| [near, far]).collect();
-        Self { ends, buffer: vec![0; LARGEST] }
+        Self { ends, near_routes, buffer: vec![0; LARGEST] }
     }
 }
 
 impl Ports for Tunnels {
     fn descriptors(&self) -> Vec<RawFd> {
-        self.ends.iter().map(|end| end.0.as_raw_fd()).collect()
+        let ends = self.ends.iter().map(|end| end.0.as_raw_fd());
+        ends.chain([self.near_routes.descriptor()]).collect()
     }
 
     fn len(&self) -> usize {
-        self.ends.len()
+        self.ends.len() + 1
     }
 
     fn receive(&mut self, index: usize) -> io::Result<Option<Received<'_>>> {
-        let length = match self.ends[index].0.read(&mut self.buffer) {
+        let Some(end) = self.ends.get_mut(index) else {
+            self.near_routes.restore();
+            return Ok(None);
+        };
+        let length = match end.0.read(&mut self.buffer) {
             Ok(length) => length,
             // The interface was set down, like an unplugged cable, and may come up again.
             Err(error) if error.raw_os_error() == Some(libc::EIO) => return Ok(None),

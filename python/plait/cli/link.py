@@ -148,7 +148,8 @@ def _announce(plan: Any, port: str) -> None:
     if Progress.quiet:
         return
     for end in plan["ends"]:
-        interface = "" if end["interface"] == "lo" else f" ({end['interface']})"
+        name = end["interface"]
+        interface = "" if name in ("lo", end["path"]) else f" (interface {name})"
         say(f"{end['path']}{interface}: {end['near']} to {end['far']}{port}")
     say(f"over any path: {plan['peer']}{port}")
 
