@@ -95,7 +95,7 @@ class Choice:
     alike: equally good schedulers.
     quicker: if goodput is judged, the scheduler of equal goodput with the lowest packet delay,
         provided it is much lower. If there is none, one that costs less goodput than
-        `WORTH_PERCENT`.
+        `WORTH_PERCENT`, and is not among the better ones.
     undecided: schedulers that the runs cannot rank.
     width: factor by which intervals must exceed 95 % intervals to call one of so many schedulers
         better.
@@ -215,14 +215,13 @@ def compared(grid: Grid, best: Standing, everyone: Sequence[Standing], traffic: 
     alike = [one for one in others if is_alike(lags[one.label], traffic)]
     width = estimate.width_for_many(len(everyone), grid.variations)
     better = [one.label for one in others if is_better(lags[one.label], traffic, width)]
+    near = [one for one in others if lags[one.label].value > -WORTH_PERCENT and one.label not in better]
     return Choice(
         best=best,
         lags=lags,
         better=tuple(better),
         alike=tuple(one.label for one in alike),
-        quicker=_quicker(grid, best, alike, [one for one in others if lags[one.label].value > -WORTH_PERCENT])
-        if traffic.metric == "goodput"
-        else None,
+        quicker=_quicker(grid, best, alike, near) if traffic.metric == "goodput" else None,
         undecided=tuple(
             one.label
             for one in others
