@@ -11,6 +11,7 @@ use bytes::Bytes;
 use noq_proto::ConnectionHandle;
 use plait_sched::{Builtin, PathId, Scheduler, Time};
 use plait_transport::endpoint::Side;
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 /// A session with the state `S` of its payload, and the scheduler `W`.
@@ -21,6 +22,8 @@ pub(crate) struct AcceptedSession<S, W = Builtin> {
     pub(crate) session: Session<W>,
     /// Connection of each path.
     handles: Vec<Option<ConnectionHandle>>,
+    /// The client's address on each path, as its last connection began.
+    remotes: Vec<Option<SocketAddr>>,
     pub(crate) epoch: Instant,
     /// Time at which the client was last heard.
     pub(crate) heard_at: Instant,
@@ -48,8 +51,8 @@ impl<S, W: Scheduler> AcceptedSession<S, W> {
             delivery,
         };
         let session = Session::new(Side::Server, settings, agreed, scheduler)?;
-        let handles = vec![None; agreed.paths];
-        Ok(Self { client, hello, session, handles, epoch: now, heard_at: now, state })
+        let (handles, remotes) = (vec![None; agreed.paths], vec![None; agreed.paths]);
+        Ok(Self { client, hello, session, handles, remotes, epoch: now, heard_at: now, state })
     }
 
     pub(crate) fn time(&self, now: Instant) -> Time {
@@ -69,6 +72,8 @@ impl<S, W: Scheduler> AcceptedSession<S, W> {
         self.session.join(time, path, &[]);
         self.session.measure(time, path, acceptor.round_trip(handle));
         self.handles.resize(self.handles.len().max(path + 1), None);
+        self.remotes.resize(self.handles.len(), None);
+        self.remotes[path] = acceptor.remote(handle);
         acceptor.replace(now, &mut self.handles[path], handle);
     }
 
@@ -82,6 +87,11 @@ impl<S, W: Scheduler> AcceptedSession<S, W> {
     /// Takes the connection of a path.
     pub(crate) fn take_handle(&mut self, path: usize) -> Option<ConnectionHandle> {
         self.handles[path].take()
+    }
+
+    /// Returns the client's address on each path; `None` for a path that never had a connection.
+    pub(crate) fn remotes(&self) -> &[Option<SocketAddr>] {
+        &self.remotes
     }
 
     /// True if a path has a connection.

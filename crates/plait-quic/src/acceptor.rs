@@ -187,7 +187,7 @@ impl Acceptor {
             None => match Hello::decode(connection.received()) {
                 Ok(Some(hello)) if !accepted.answered => {
                     let Some(index) = self.clients.find(&hello.secret) else {
-                        connection.close(now, REFUSED, "the secret is not the receiver's");
+                        connection.close(now, REFUSED, "the secret is wrong: the other end has another one");
                         return AcceptorEvent::Rejected(accepted.remote);
                     };
                     self.handshakes.refund(network(accepted.remote));
@@ -221,6 +221,11 @@ impl Acceptor {
     /// Returns the session of a connection that is a path.
     pub(crate) fn session_of(&self, handle: ConnectionHandle) -> Option<Id> {
         Some(self.connections.get(&handle)?.joined?.0)
+    }
+
+    /// Returns the peer's address on a connection, as it began.
+    pub(crate) fn remote(&self, handle: ConnectionHandle) -> Option<SocketAddr> {
+        Some(self.connections.get(&handle)?.remote)
     }
 
     /// Returns the path of session `id` that this connection is.

@@ -18,7 +18,7 @@ pub(crate) fn describe(reason: &ConnectionError) -> String {
         ConnectionError::ApplicationClosed(close) if close.error_code.into_inner() != u64::from(DONE) => {
             String::from_utf8_lossy(&close.reason).into_owned()
         }
-        ConnectionError::ApplicationClosed(_) => "the peer has ended it".to_owned(),
+        ConnectionError::ApplicationClosed(_) => "the other end has ended it".to_owned(),
         ConnectionError::TimedOut => "no answer".to_owned(),
         other if other.to_string().contains(WRONG_CERTIFICATE) => {
             "the certificate is not the one of the fingerprint: the listening end is another machine, or was \

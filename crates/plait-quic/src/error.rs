@@ -90,16 +90,18 @@ impl fmt::Display for Error {
             Self::Setting(text) => write!(f, "{text}"),
             Self::Tls(text) => write!(f, "TLS: {text}"),
             Self::Refused(text) | Self::Absent(text) => write!(f, "no connection: {text}"),
-            Self::Ended(text) => write!(f, "the peer has ended the connection: {text}"),
+            Self::Ended(text) => write!(f, "the other end has ended the connection: {text}"),
             Self::TooSmall(text) => write!(f, "{text}"),
             Self::Unavailable(text) => write!(f, "{text}"),
-            Self::Silent(seconds) => write!(f, "nothing was heard from the peer on any path for {seconds} s"),
-            Self::Malformed(what) => write!(f, "the peer's {what} cannot be read"),
-            Self::Violation(what) => write!(f, "the peer breaks the rules: {what}"),
+            Self::Silent(seconds) => {
+                write!(f, "nothing was heard from the other end on any path for {seconds} s")
+            }
+            Self::Malformed(what) => write!(f, "the other end's {what} cannot be read"),
+            Self::Violation(what) => write!(f, "the other end breaks the rules: {what}"),
             Self::Spent => write!(f, "all paths have carried what their budgets allow"),
             Self::Stopped => write!(f, "the transfer was stopped"),
             Self::Differs => write!(f, "what arrived is not what was sent: its SHA-256 differs"),
-            Self::NotStored(text) => write!(f, "the receiver has not kept it: {text}"),
+            Self::NotStored(text) => write!(f, "the receiver refused it: {text}"),
             Self::Transport(error) => write!(f, "{error}"),
             Self::Io(error) => write!(f, "{error}"),
         }

@@ -96,8 +96,8 @@ pub fn received(event: &ReceiveEvent<'_>) -> Value {
 pub fn near(event: &NearEvent<'_>, names: &[String]) -> Value {
     match event {
         NearEvent::Changed(change) => change.to_json(names),
-        NearEvent::Open { after } => {
-            json!({"event": "open", "after_s": after.map(|after| after.as_secs_f64())})
+        NearEvent::Open { after, paths } => {
+            json!({"event": "open", "after_s": after.map(|after| after.as_secs_f64()), "paths": paths})
         }
         NearEvent::Status(status) => {
             let proxy::NearStatus {
@@ -140,8 +140,8 @@ pub fn far(event: &FarEvent<'_>) -> Value {
             of(&status.from, json!({"event": "left", "reason": error.to_string()}))
         }
         FarEvent::Rejected { remote } => rejected(remote),
-        FarEvent::TargetConnected { from, target } => {
-            of(from, json!({"event": "connected", "target": target}))
+        FarEvent::TargetConnected { from, target, udp } => {
+            of(from, json!({"event": "connected", "target": target, "udp": udp}))
         }
         FarEvent::Idle { from, target } => of(from, json!({"event": "idle", "target": target})),
         FarEvent::Refused { from, target, reason } => {

@@ -57,7 +57,7 @@ fn announce(
             IpAddr::V6(ip) => format!("[{ip}]"),
             ip => ip.to_string(),
         };
-        let secret = secret.map_or("-file secret".to_owned(), |secret| format!(" {secret}"));
+        let secret = secret.map_or("-file FILE".to_owned(), |secret| format!(" {secret}"));
         format!("{command} {host}:{} --fingerprint {fingerprint} --secret{secret}", address.port())
     });
 }

@@ -163,7 +163,7 @@ pub(super) struct ProxyOptions {
     /// Be the far end: make connections for every client with the secret.
     #[arg(long, conflicts_with_all = ["to", "fingerprint", "socks", "open_socks", "forward", "udp", "interactive", "redundant_port", "local", "interface", "cost", "budget", "backup"])]
     pub(super) serve: bool,
-    /// The only targets of connections and datagrams, for example example.org:443, '*:443' or '*:*'. * excludes this machine with all its addresses, and link-local addresses.
+    /// The only targets of connections and datagrams, for example example.org:443, '*:443' or '*:*'. * is every host but this machine and link-local addresses.
     #[arg(long, value_name = "HOST:PORT", requires = "serve")]
     pub(super) allow: Vec<Allowed>,
     /// End a connection without traffic after this time, for example 30min. If one end has closed its side, it ends after 4 minutes at most.

@@ -22,11 +22,12 @@ pub(super) struct PathLog(BTreeMap<(String, String), State>);
 impl PathLog {
     /// Reports the present state of a path, if it is news. One status alone is no failure: a short
     /// loss ends before the next one. `owner` names the client of the path, if there are several.
+    /// `name` is the path's name, and its name in text.
     pub(super) fn note(
         &mut self,
         output: &Output<'_>,
         owner: &str,
-        name: &str,
+        (name, shown): (&str, &str),
         (usable, trouble): (bool, Option<&str>),
         complete: impl FnOnce(Value) -> Value,
     ) {
@@ -35,14 +36,14 @@ impl PathLog {
         let words = if works { "works again".to_owned() } else { format!("has failed{reason}") };
         let owner = if owner.is_empty() { String::new() } else { format!("{owner}: ") };
         let value = || complete(report::path(name, works, trouble));
-        output.failure(value, &format!("{owner}path {name} {words}"));
+        output.failure(value, &format!("{owner}path {shown} {words}"));
     }
 
     /// Reports the present states of the paths of this end.
     pub(super) fn note_all(&mut self, output: &Output<'_>, paths: &[PathStatus]) {
         for path in paths {
             let state = (path.usable, path.trouble.as_deref());
-            self.note(output, "", &path.name, state, |event| event);
+            self.note(output, "", (&path.name, &path.name), state, |event| event);
         }
     }
 

@@ -113,9 +113,11 @@ fn announce_listeners(near_end: &NearEnd, paths: &[String], output: &Output<'_>)
     };
     output.result(value, || {
         let socks = near_end.socks().map(|socks| format!("SOCKS5 at {socks}"));
-        let forwards =
-            near_end.forwards().iter().map(|one| format!("{} leads to {}", one.listen, one.target));
-        let udp = near_end.udp().iter().map(|one| format!("UDP at {} leads to {}", one.listen, one.target));
+        let leads = |what: &str, one: &Forward| {
+            format!("{what} at {} leads to {} at the far end", one.listen, one.target)
+        };
+        let forwards = near_end.forwards().iter().map(|one| leads("TCP", one));
+        let udp = near_end.udp().iter().map(|one| leads("UDP", one));
         socks.into_iter().chain(forwards).chain(udp).collect::<Vec<_>>().join("; ")
     });
 }
@@ -124,9 +126,12 @@ fn tell(output: &Output<'_>, names: &[String], event: &NearEvent<'_>) {
     let value = || report::near(event, names);
     match event {
         NearEvent::Changed(change) => output.change(change, names),
-        NearEvent::Open { after: None } => output.event(value, || "the far end is there".to_owned()),
-        NearEvent::Open { after: Some(after) } => {
-            output.failure(value, &format!("the far end is back after {:.0} s", after.as_secs_f64()));
+        NearEvent::Open { after: None, paths } => {
+            output.event(value, || format!("the far end is there, over {}", paths.join(", ")));
+        }
+        NearEvent::Open { after: Some(after), paths } => {
+            let (seconds, paths) = (after.as_secs_f64(), paths.join(", "));
+            output.failure(value, &format!("the far end is back after {seconds:.0} s, over {paths}"));
         }
         NearEvent::Idle { target } => output.event(value, || format!("{target}: ended: nothing has moved")),
         NearEvent::Status(status) => output.progress(value, || {
@@ -200,10 +205,12 @@ fn serve(options: &ProxyOptions, host: &dyn Host, output: &Output<'_>) -> Result
 
 /// Reports the paths of clients that fail and recover.
 fn note_paths(log: &mut PathLog, output: &Output<'_>, statuses: &[PeerStatus]) {
-    for PeerStatus { from, paths, .. } in statuses {
-        for (number, path) in paths.iter().enumerate() {
+    for PeerStatus { from, paths, remotes, .. } in statuses {
+        for (number, (path, remote)) in paths.iter().zip(remotes).enumerate() {
             let (owner, name) = (from.to_string(), number.to_string());
-            log.note(output, &owner, &name, (path.usable, None), |event| report::of(from, event));
+            let shown = remote.map_or(name.clone(), |remote| format!("{name} from {remote}"));
+            let state = (path.usable, None);
+            log.note(output, &owner, (&name, &shown), state, |event| report::of(from, event));
         }
     }
 }
@@ -219,8 +226,9 @@ fn tell_far(output: &Output<'_>, event: &FarEvent<'_>) {
             output.failure(value, &format!("{} is gone: {error}", status.from));
         }
         FarEvent::Changed { from, change } => output.event(value, || format!("{from}: {change}")),
-        FarEvent::TargetConnected { from, target } => {
-            output.event(value, || format!("{from}: {target}: connected"));
+        FarEvent::TargetConnected { from, target, udp } => {
+            let what = if *udp { "UDP to " } else { "" };
+            output.event(value, || format!("{from}: {what}{target}: connected"));
         }
         FarEvent::Idle { from, target } => {
             output.event(value, || format!("{from}: {target}: ended: nothing has moved"));

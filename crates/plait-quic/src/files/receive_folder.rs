@@ -184,7 +184,7 @@ pub(super) fn time_of(entry: &Entry) -> Option<SystemTime> {
 pub(super) fn name_taken(path: &[u8]) -> io::Error {
     let name = shown_name(path);
     let text = format!(
-        "it has another file {name} already: send it with --as NAME, or start the receiver with --replace"
+        "another file has the name {name}: send it with --as NAME, or start the receiver with --replace"
     );
     io::Error::new(io::ErrorKind::AlreadyExists, text)
 }

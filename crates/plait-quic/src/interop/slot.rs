@@ -19,7 +19,7 @@ pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(1);
 pub(super) const SOON: Duration = Duration::from_millis(20);
 
 /// Trouble of all further paths if the peer supports only one.
-pub(super) const NO_MULTIPATH: &str = "the peer has no multipath";
+pub(super) const NO_MULTIPATH: &str = "the other end has no multipath";
 
 /// Probe timeout of a path without samples.
 const UNKNOWN: Duration = Duration::from_millis(300);

@@ -186,7 +186,9 @@ impl<W: Scheduler> FarEnd<W> {
         while let Some((token, addresses)) = self.lookups.next() {
             if let Some(connected) = self.udp_flows.connect(self.sockets.registry(), token, &addresses) {
                 match connected {
-                    Ok((from, target)) => watch(moment, Some(&FarEvent::TargetConnected { from, target }))?,
+                    Ok((from, target)) => {
+                        watch(moment, Some(&FarEvent::TargetConnected { from, target, udp: true }))?;
+                    }
                     Err((peer, flow, reason)) => self.refuse(moment, (peer, flow), reason, watch)?,
                 }
             }
@@ -369,7 +371,7 @@ impl<W: Scheduler> FarEnd<W> {
                     streams.accept(connection.stream);
                     connection.state = TargetState::Connected(Pipe::new(moment, socket, connection.stream));
                     let TargetConnection { from, target, .. } = &*connection;
-                    watch(moment, Some(&FarEvent::TargetConnected { from, target }))?;
+                    watch(moment, Some(&FarEvent::TargetConnected { from, target, udp: false }))?;
                 }
             }
         }

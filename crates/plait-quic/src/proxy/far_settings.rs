@@ -62,6 +62,8 @@ pub enum FarEvent<'a> {
         from: &'a ConnectedClient,
         /// The target.
         target: &'a str,
+        /// Whether it gets datagrams.
+        udp: bool,
     },
     /// A connection was ended because it was idle for too long.
     Idle {

@@ -259,7 +259,10 @@ impl NearEnd {
             let mut flow = self.serve(moment, near, watch);
             if near.is_open() && !std::mem::replace(&mut was_open, true) {
                 let after = self.lost_at.take().map(|at| moment.duration_since(at));
-                flow = both(flow, watch(moment, Some(&NearEvent::Open { after })));
+                let paths = self.paths.locals().into_iter().zip(near.progress());
+                let open = paths.filter(|(_, path)| path.opened > 0);
+                let paths = open.map(|(local, _)| local.to_string()).collect();
+                flow = both(flow, watch(moment, Some(&NearEvent::Open { after, paths })));
             }
             flow = both(flow, watch(moment, None));
             for change in &near.changes()[changes..] {

@@ -70,6 +70,8 @@ pub enum NearEvent<'a> {
     Open {
         /// Duration of the interruption, if the far end was lost before.
         after: Option<Duration>,
+        /// The paths that are open.
+        paths: Vec<String>,
     },
     /// State of the connection, twice a second.
     Status(&'a NearStatus),

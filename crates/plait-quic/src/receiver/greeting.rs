@@ -109,7 +109,7 @@ impl Receiver {
         };
         let gone = self.transfers.iter().find(|(_, transfer)| replaced(transfer)).map(|(id, _)| *id);
         if let Some(id) = gone {
-            self.end(now, &id, Err(Error::Ended("another sender of the same has taken over".to_owned())));
+            self.end(now, &id, Err(Error::Ended("a new sender of the same files continues".to_owned())));
         }
     }
 

@@ -71,6 +71,8 @@ pub struct PeerStatus {
     pub received: u64,
     /// Counters of the paths.
     pub paths: Vec<PathCounts>,
+    /// The peer's address on each path, if it is known.
+    pub remotes: Vec<Option<SocketAddr>>,
 }
 
 type Peer<W> = AcceptedSession<PeerState<W>, W>;
@@ -109,8 +111,8 @@ impl<W: Scheduler> Peer<W> {
         let streams = &self.state.streams;
         let ([received, sent], opened) = (streams.carried(), streams.opened());
         let paths = self.session.counts(|path| self.has_connection(path));
-        let streams = streams.len();
-        PeerStatus { id: *id, from: self.client.clone(), streams, opened, sent, received, paths }
+        let (streams, from, remotes) = (streams.len(), self.client.clone(), self.remotes().to_vec());
+        PeerStatus { id: *id, from, streams, opened, sent, received, paths, remotes }
     }
 }
 

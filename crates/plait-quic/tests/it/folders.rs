@@ -132,7 +132,7 @@ fn what_does_not_arrive_is_told_and_all_else_does() {
     let text = String::from_utf8(output.stderr).expect("it is text");
     assert!(
         text.contains("U+001B")
-            && text.contains("has another file top/c already")
+            && text.contains("another file has the name top/c:")
             && text.contains("symbolic link"),
         "{text}"
     );

@@ -128,7 +128,7 @@ fn a_peer_without_multipath_gets_it_over_one_path() {
     let run = run(&Case { multipath: false, ..Case::default() });
     assert!(run.received == run.sent);
     let trouble = run.progress[1].trouble.as_deref();
-    assert_eq!((run.progress[1].opened, trouble), (0, Some("the peer has no multipath")));
+    assert_eq!((run.progress[1].opened, trouble), (0, Some("the other end has no multipath")));
 }
 
 /// Control frames for the peer, such as new flow control credit, do not wait for a scheduling

@@ -136,7 +136,7 @@ fn what_is_refused_says_why() {
         assert_eq!(line(&mut &output.stdout[..])["event"], "failed");
         String::from_utf8(output.stderr).expect("it is text")
     };
-    assert!(refused(&["--secret", "guessed"]).contains("the secret is not the receiver's"));
+    assert!(refused(&["--secret", "guessed"]).contains("the secret is wrong"));
     assert!(refused(&["--scheduler", "fastest"]).contains("unknown scheduler \"fastest\""));
     assert!(refused(&["--mtu", "100"]).contains("choose 1200 to"));
     assert!(receiver.send(&file, &[]).status.success());
@@ -145,9 +145,9 @@ fn what_is_refused_says_why() {
     assert!(again.status.success(), "the same file is there: {report}");
     assert_eq!(report["resumed_bytes"], 1_000);
     std::fs::write(&file, vec![7; 1_000]).expect("it is written");
-    assert!(refused(&[]).contains("has another file a file.bin already"));
+    assert!(refused(&[]).contains("another file has the name a file.bin:"));
     std::fs::write(&file, vec![7; 999]).expect("it is written");
-    assert!(refused(&[]).contains("has another file a file.bin already"));
+    assert!(refused(&[]).contains("another file has the name a file.bin:"));
     let none: Vec<_> = std::fs::read_dir(&out).expect("it is there").collect();
     assert_eq!(none.len(), 1, "nothing half done is left");
     assert!(receiver.send(&file, &["--as", ".b: \"ü\""]).status.success());

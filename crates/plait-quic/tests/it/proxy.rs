@@ -259,7 +259,7 @@ fn what_is_refused_says_why() {
     let mut guessed = String::new();
     near.errors.read_to_string(&mut guessed).expect("it is text");
     assert!(!near.child.wait().expect("it ends").success());
-    assert!(guessed.contains("the secret is not the receiver's"), "{guessed}");
+    assert!(guessed.contains("the secret is wrong"), "{guessed}");
     let words = |arguments: &[&str]| {
         let output =
             Command::new(PROGRAM).args(arguments).env("PLAIT_SECRET", "told").output().expect("it starts");

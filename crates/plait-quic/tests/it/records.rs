@@ -141,7 +141,7 @@ fn another_file_of_the_name_is_refused_before_its_content_is_sent() {
         let outcome = talk(&mut upload, &mut receiver(directory.path()), 1_000, 100, 1);
         let reason = outcome.and_then(Result::err).map(|error| error.to_string());
         assert!(
-            reason.as_ref().is_some_and(|reason| reason.contains("has another file x already")),
+            reason.as_ref().is_some_and(|reason| reason.contains("another file has the name x:")),
             "{reason:?}"
         );
         assert!(std::fs::read(directory.path().join("x")).expect("it is there") == there);

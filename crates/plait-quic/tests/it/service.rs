@@ -96,7 +96,7 @@ fn clients_of_a_receiver_are_told_apart() {
     let (sent, words) = send("the secret of the van", "b");
     assert!(!sent && words.contains("a transfer of at least 5000 bytes: 4000 are allowed"), "{words}");
     let (sent, words) = send("the secret of nobody", "c");
-    assert!(!sent && words.contains("the secret is not the receiver's"), "{words}");
+    assert!(!sent && words.contains("the secret is wrong"), "{words}");
     assert!(service.event("rejected")["from"].as_str().is_some_and(|from| from.starts_with("127.0.0.1:")));
     let counted = counters(&metrics);
     assert_eq!(value(&counted, "plait_rejected_secrets_total"), 1.0);
@@ -133,6 +133,7 @@ fn clients_of_a_proxy_have_targets_of_their_own() {
     stays.write_all(b"hello").expect("it is taken");
     stays.read_exact(&mut [0; 5]).expect("it comes back");
     let connected = far.event("connected");
+    assert_eq!(connected["udp"], false);
     assert_eq!((&connected["client"], &connected["target"]), (&"lab".into(), &echo.as_str().into()));
     assert!(connected["from"].as_str().is_some_and(|from| from.starts_with("127.0.0.1:")));
     assert!(!answers(&entrance(&lab)), "one stream is allowed");
@@ -238,7 +239,8 @@ fn near_ends_come_back_after_a_restart_of_the_far_end() {
     let lost = near.event("lost");
     assert!(lost["error"].as_str().is_some_and(|error| error.contains("the far end has ended")), "{lost}");
     let mut far = start();
-    assert!(near.event("open")["after_s"].as_f64().is_some());
+    let open = near.event("open");
+    assert!(open["after_s"].as_f64().is_some() && open["paths"][0].is_string(), "{open}");
     assert!(answers(&entrance));
     // The far end is killed and replaced. The new one does not know the connection and says so.
     far.signal(nix::sys::signal::Signal::SIGKILL);
@@ -320,7 +322,9 @@ fn near_ends_wait_for_what_passes() {
     second.event("open");
     let wrong =
         Command::new(PROGRAM).args(options).env("PLAIT_SECRET", "another one").output().expect("it starts");
-    assert!(!wrong.status.success() && String::from_utf8_lossy(&wrong.stderr).contains("the secret is not"));
+    assert!(
+        !wrong.status.success() && String::from_utf8_lossy(&wrong.stderr).contains("the secret is wrong")
+    );
 }
 
 /// Lines of a log have the time and the address. A log has no periodic progress.
