@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup optimized demo check test test-rust build-tests test-slow test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture kernel-stock kernel-stock-short kernel-stock-debug reproduce lint lint-rust lint-python format docs reference figures figures-linux figures-usrsctp league questions validate disciplines package dist static deb playground random-torture fingerprints fuzz bench bench-suite links-torture links-soak links-day bench-sweeps sweep-torture peers lock clean
+.PHONY: help setup optimized demo check test test-rust build-tests test-slow test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture kernel-stock kernel-stock-short kernel-stock-debug reproduce lint lint-rust lint-python format docs reference figures figures-linux figures-usrsctp league questions validate disciplines package dist static deb playground random-torture fingerprints fuzz bench bench-suite how-far links-torture links-soak links-day bench-sweeps sweep-torture peers lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -341,6 +341,9 @@ bench: ## decision cost per scheduler, simulated packets per second
 ONLY ?=
 bench-suite: setup ## the stored results of plait bench, and their page (ten minutes of processor; those of some schedulers: ONLY="NAME …")
 	$(BIN)/python docs/bench.py $(ONLY)
+
+how-far: setup ## all schedulers against bounds and best schedules, and their page (20 minutes on two cores)
+	$(BIN)/python docs/how_far.py
 
 # The programs of benches/links take the program that is tried; see what each says of itself.
 LINKS := target/release/plait-quic

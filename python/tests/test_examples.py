@@ -53,6 +53,7 @@ NO_RUN = {
     "docs/validation.md": "boots the kernel that `plait linux build` makes, for minutes; `make validate` runs it",
     "docs/questions/README.md": "minutes of runs; `make questions` makes them",
     "docs/bench.md": "half an hour of runs; test_bench.py makes a few of them again",
+    "docs/how-far.md": "20 minutes of runs; test_how_far.py makes those of a few points",
     "docs/oracle.md": "compiles the simulator's tests; plait-sim's tests make fewer runs of the same search",
     "docs/league.md": "ten minutes of runs; test_league.py makes those of one point",
     "docs/questions/asymmetry.md": "a minute of runs; test_questions.py runs the same with a few points",

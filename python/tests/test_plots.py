@@ -1,5 +1,7 @@
+import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -8,6 +10,7 @@ from matplotlib.text import Text
 import plait
 from plait import plots
 from plait.plots import style
+from plait.scenarios.scenario import from_table
 from plait.statistics.estimate import Estimate
 from plait.support.files import OutputError
 
@@ -139,6 +142,16 @@ def test_the_same_run_gives_the_same_picture(comparison: plait.Comparison) -> No
 def test_an_empty_window_says_so(comparison: plait.Comparison) -> None:
     with pytest.raises(ValueError, match="no packet was sent"):
         plots.space_time(comparison[0], (100, 101))
+
+
+def test_a_duplicate_is_shown_to_its_arrival(comparison: plait.Comparison) -> None:
+    scenario = from_table(json.loads(str(comparison[0].scenario_json)))
+    run = plait.run(scenario, "redundant", packets=True)
+    figure = plots.space_time(run, (1.0, 1.1))
+    ends = run.packets.filter(pl.col("sent_ns").is_between(1e9, 1.1e9))["duplicate_ns"]
+    latest = ends.max()
+    assert isinstance(latest, int)
+    assert figure.axes[0].get_xlim()[1] >= latest / 1e6 - 1000
 
 
 def test_files_are_written_whole_or_not_at_all(comparison: plait.Comparison, tmp_path: Path) -> None:

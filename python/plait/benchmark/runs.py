@@ -29,7 +29,6 @@ JOURNAL = ".runs-"
 """Prefix of the files with the runs of a call."""
 ALONE, BOUND = "alone", "bound"
 """Schedulers of the rows with references: the best path alone, and the bound."""
-PLACES = [f"/metrics/{name.replace('.', '/')}" for name in MEASURES]
 SCHEMA = {
     "domain": pl.String,
     "point": pl.Int64,
@@ -138,7 +137,9 @@ def _made(runs: Sequence[_Run], threads: int, folder: Path | None, progress: Tol
         for index, run in enumerate(runs)
         if index not in found
     )
-    for index, row in chunk.make(missing, PLACES, threads):
+    measures = list(dict.fromkeys((*MEASURES, *(run.point.metric for run in runs))))
+    places = [f"/metrics/{name.replace('.', '/')}" for name in measures]
+    for index, row in chunk.make(missing, places, threads):
         found[index] = row
         if journal is not None:
             journal.append(index, row)
@@ -147,16 +148,16 @@ def _made(runs: Sequence[_Run], threads: int, folder: Path | None, progress: Tol
     if journal is not None:
         journal.close()
     made = [
-        (one.point.domain, one.point.number, one.label, one.seed, _value(one.point, row), row.error)
+        (one.point.domain, one.point.number, one.label, one.seed, _value(one.point, row, measures), row.error)
         for one, row in ((run, found[index]) for index, run in enumerate(runs))
     ]
     return pl.DataFrame(made, SCHEMA, orient="row")
 
 
-def _value(point: Point, row: Row) -> float | None:
+def _value(point: Point, row: Row, measures: Sequence[str]) -> float | None:
     if row.values is None:
         return None
-    return point.value(dict(zip(MEASURES, json.loads(row.values), strict=True)))
+    return point.value(dict(zip(measures, json.loads(row.values), strict=True)))
 
 
 def _identity(runs: Sequence[_Run]) -> str:

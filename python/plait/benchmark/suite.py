@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from plait._core import ScenarioError
 from plait.results.metrics import direction
 from plait.scenarios.scenario import Scenario, from_table
+from plait.scenarios.units import rate_bps
 from plait.support.words import expected
 
 SUITE = 1
@@ -92,7 +93,7 @@ class Point:
         found, workload = measures[self.metric], self.table["workload"]
         if found is None or workload["kind"] != "cbr":
             return found
-        backlog = (measures["undelivered_bytes"] or 0) * 8 / (_number(workload["rate"]) * 1e3)
+        backlog = (measures["undelivered_bytes"] or 0) * 8 / rate_bps(workload["rate"])
         share = min(1.0, backlog / (measures["measured_s"] or 1))
         return found + share * max(0.0, backlog / 2 * 1e3 - found)
 
@@ -148,8 +149,14 @@ def digest(given: Sequence[Point]) -> str:
     return hashlib.sha256(json.dumps([one.table for one in given]).encode()).hexdigest()
 
 
-class _Draw:
-    """Random values of one point: each name has its own, whichever others are drawn."""
+class Draw:
+    """Random values of one point: each name has its own, whichever others are drawn.
+
+    most_loss: the highest loss, in percent. most_load: the highest load of blocks.
+    """
+
+    most_loss = 2.0
+    most_load = 0.9
 
     def __init__(self, stream: str) -> None:
         self._stream = stream
@@ -173,8 +180,8 @@ class _Draw:
 
 
 def _point(part: str, domain: str, number: int) -> Point:
-    draw = _Draw(f"plait bench {SUITE}, {part}, {domain}, {number}")
-    paths = [_path(draw, f"p{index}") for index in range(1, 1 + draw.of("paths", 2, 3, 4))]
+    draw = Draw(f"plait bench {SUITE}, {part}, {domain}, {number}")
+    paths = [drawn_path(draw, f"p{index}") for index in range(1, 1 + draw.of("paths", 2, 3, 4))]
     capacity = sum(_number(path["rate"]) for path in paths) * 1e3
     longest = max(_number(path["rtt"]) for path in paths) / 1e6
     kind = draw.of("workload", "bulk", "blocks", "files") if domain == "wide" else domain
@@ -197,7 +204,7 @@ def _point(part: str, domain: str, number: int) -> Point:
     return Point(domain, number, table)
 
 
-def _path(draw: _Draw, name: str) -> dict[str, Any]:
+def drawn_path(draw: Draw, name: str) -> dict[str, Any]:
     """Return a path; half of the paths have losses or jitter."""
     rtt = draw.log(f"rtt {name}", 8, 300)
     path: dict[str, Any] = {
@@ -208,7 +215,7 @@ def _path(draw: _Draw, name: str) -> dict[str, Any]:
     }
     impairment = draw.of(f"impairment {name}", "none", "none", "loss", "jitter")
     if impairment == "loss":
-        path["forward"] = {"loss": f"{draw.log(f'loss {name}', 0.01, 2):g}%"}
+        path["forward"] = {"loss": f"{draw.log(f'loss {name}', 0.01, draw.most_loss):g}%"}
     elif impairment == "jitter":
         amount = draw.log(f"jitter {name}", 0.01, 0.5) * rtt
         path["forward"] = {"jitter": {"amount": f"{round(amount * 1e3)}us", "reorder": False}}
@@ -225,7 +232,7 @@ TRANSPORTS: Sequence[Mapping[str, Any]] = (
 """The transports of the domain `wide`."""
 
 
-def _harden(draw: _Draw, path: dict[str, Any], busy: float) -> None:
+def _harden(draw: Draw, path: dict[str, Any], busy: float) -> None:
     """Add an outage, a deep queue or steps of the rate, each to a quarter of the paths."""
     name = path["name"]
     kind = draw.of(f"hard {name}", "none", "outage", "queue", "steps")
@@ -250,26 +257,26 @@ Traffic = tuple[dict[str, Any], float, float]
 """A workload, and the seconds of the run and of its warm-up."""
 
 
-def _bulk(_draw: _Draw, capacity: float, longest: float) -> Traffic:
+def _bulk(_draw: Draw, capacity: float, longest: float) -> Traffic:
     seconds = _seconds(capacity, ROUND_TRIPS * longest)
     return {"kind": "bulk"}, seconds, WARMUP * seconds
 
 
-def _blocks(draw: _Draw, capacity: float, longest: float) -> Traffic:
-    rate = draw.between("load", 0.05, 0.9) * capacity
+def _blocks(draw: Draw, capacity: float, longest: float) -> Traffic:
+    rate = draw.between("load", 0.05, draw.most_load) * capacity
     size = draw.log("block", 1, 64)
     seconds = _seconds(capacity, max(ROUND_TRIPS * longest, BLOCKS * size * 8e3 / rate))
     workload = {"kind": "cbr", "rate": f"{round(rate / 1e3)}kbit", "block": f"{round(size * 1e3)}B"}
     return workload, seconds, WARMUP * seconds
 
 
-def _file(draw: _Draw, capacity: float, longest: float) -> Traffic:
+def _file(draw: Draw, capacity: float, longest: float) -> Traffic:
     size = draw.log("size", 20, 10_000)
     times, more = PATIENCE
     return {"kind": "file", "size": f"{size:g}kB"}, times * (size * 8e3 / capacity + longest) + more, 0.0
 
 
-TRAFFIC: Mapping[str, Callable[[_Draw, float, float], Traffic]] = {
+TRAFFIC: Mapping[str, Callable[[Draw, float, float], Traffic]] = {
     "bulk": _bulk,
     "blocks": _blocks,
     "files": _file,

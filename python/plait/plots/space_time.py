@@ -55,8 +55,7 @@ def space_time(
     shown = [sent_within(one, window) for one in runs]
     names = runs[0].path_names
     end = max(
-        one.select(pl.max_horizontal(pl.col("arrived_ns").max(), pl.col("delivered_ns").max())).item() or 0
-        for one in shown
+        one.select(pl.max_horizontal(pl.col("end_ns", "delivered_ns").max())).item() or 0 for one in shown
     )
     span = (0.0, max(window[1] - window[0], end / 1e9) * 1e3)
     cells = [[one.filter(pl.col("path") == index) for one in shown] for index in range(len(names))]
