@@ -79,13 +79,6 @@ impl RunSet {
         number.wrapping_sub(self.base) <= self.mask && self.other_end[self.slot(number)] != ABSENT
     }
 
-    /// True if `first..=last` is a maximal run. Either all or none of its numbers must be present,
-    /// and `first` must be above the base.
-    #[inline]
-    pub fn is_run(&self, first: u64, last: u64) -> bool {
-        !self.contains(first - 1) && !self.contains(last + 1)
-    }
-
     /// Adds `number`. Returns its run as `(first, last)`, or `None` if the number was present or is
     /// below the base.
     pub fn insert(&mut self, number: u64) -> Option<(u64, u64)> {

@@ -60,6 +60,7 @@ impl<R> PathSender<R> {
 
     /// Removes an acknowledged transmission from the flight. Returns its record, if it was in
     /// flight.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn acknowledge(&mut self, number: u64) -> Option<Transmission> {
         self.news_begun();
         let (sent, was_oldest) = self.flight.leave(number, TransmissionState::Acknowledged)?;

@@ -12,6 +12,8 @@ pub(super) struct Asking {
     decisions: u64,
     /// Segments that it assigned and did not take back: the decisions that had an effect.
     assigned: u64,
+    /// What it assigned last leaves at once and takes all room that it saw.
+    full: bool,
 }
 
 /// Assigned segments that leave next, without passing through the path's queue.
@@ -103,7 +105,7 @@ impl<S: Scheduler, R> Core<S, R> {
         self.note_next_packet();
         // Pacing opens paths between acknowledgements, so the scheduler is always asked.
         let alone = self.waits_without_room && !observer.hears_decisions() && !self.paces;
-        if alone && !self.any_room() {
+        if alone && !self.any_room(asking.full) {
             // Nobody asks when there is nothing to decide about, and that is no waiting either.
             let queued = self.asks_on && self.queued_segments > 0;
             self.counters.waits +=
@@ -150,9 +152,11 @@ impl<S: Scheduler, R> Core<S, R> {
             .map_err(|fault| Error::Scheduler { at: now, fault })?;
         self.backlog = self.asks_on && !self.hands_over() && self.queued_segments > 0;
         let queued = self.queued_segments + self.at_once.map_or(0, |leaving| u64::from(leaving.segments));
+        let within = |leaving: AtOnce| !self.needs.assign_ahead && self.room() == u64::from(leaving.segments);
         self.asking = Some(Asking {
             decisions: asking.decisions + 1,
             assigned: (asking.assigned + queued).saturating_sub(queued_before),
+            full: self.at_once.is_some_and(within),
         });
         Ok(true)
     }
@@ -170,20 +174,6 @@ impl<S: Scheduler, R> Core<S, R> {
             for index in 0..self.paths.len() {
                 self.paths[index].set_next_packet(next);
                 self.paths[index].touch_amounts();
-            }
-        }
-    }
-
-    /// Notes the windows that have no room for waiting data. Call it when no more packets can
-    /// leave.
-    pub(crate) fn note_limits(&mut self) {
-        let unassigned = self.stream.uncut() > 0 || self.stream.recalled() > 0;
-        for path in &mut self.paths {
-            if unassigned || path.has_something_waiting() {
-                path.note_limit();
-            }
-            if path.pacer.is_some() {
-                path.note_limited_flight();
             }
         }
     }
@@ -284,7 +274,8 @@ impl<S: Scheduler, R> Core<S, R> {
         if facts.is_usable() { Ok(()) } else { Err(SchedulerFault::UnusablePath(path, facts.state)) }
     }
 
-    /// True if no other data would leave before, or beside, newly assigned segments of the path.
+    /// True if no other data would leave before, or beside, newly assigned segments of the path. The
+    /// facts are up to date.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn leaves_next(&self, path: PathId) -> bool {
         !self.paths[path.index()].has_write_queue
@@ -292,7 +283,7 @@ impl<S: Scheduler, R> Core<S, R> {
             && !self.may_copy
             && self.queued_segments == 0
             && self.stream.recalled() == 0
-            && !self.paths.iter().any(PathSender::has_something_waiting)
+            && !self.facts.iter().any(|path| path.lost + path.queued > 0)
     }
 
     /// Moves segments to the queue of a path, as many as it takes.

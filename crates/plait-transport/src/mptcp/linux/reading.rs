@@ -55,6 +55,9 @@ impl PathSender<Subflow> {
     }
 
     fn read_blocks(&mut self, now: Time, ack: &Ack, end: u64, report: &mut Report) {
+        if ack.blocks().next().is_none() {
+            return;
+        }
         let next = self.flight.next();
         let mut lowest_late: Option<u64> = None;
         // Linux walks through its queue, so it handles the blocks in the order of their numbers.
