@@ -199,13 +199,14 @@ impl RunSet {
         if base <= self.base {
             return;
         }
-        // Most often the removed numbers are one run that begins at the base.
-        if self.contains(self.base) && self.other_end[self.slot(self.base)] + 1 == base {
-            for number in self.base..base {
+        // Most often the removed numbers are one run. It begins at the base, or behind it.
+        let first = self.base + u64::from(!self.contains(self.base));
+        if self.contains(first) && self.other_end[self.slot(first)] + 1 == base {
+            for number in first..base {
                 let slot = self.slot(number);
                 self.other_end[slot] = ABSENT;
             }
-            self.present -= base - self.base;
+            self.present -= base - first;
             self.runs -= 1;
             return;
         }

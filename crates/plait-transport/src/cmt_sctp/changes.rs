@@ -18,13 +18,16 @@ const MAX_WIRE_BLOCKS: usize = 363;
 /// Slots that one acknowledgement looks through for an older run to repeat.
 const REPEAT_SEARCH: u64 = 64;
 
+/// The bit of the first place in [`Changes::gone`].
+const FIRST: u32 = 1 << 31;
+
 /// The runs that changed, in the receiver's count.
 #[derive(Clone, Debug)]
 pub(super) struct Changes {
     /// The newest; the change with number n is at `n % MAX_GAP_BLOCKS`.
     runs: [(u64, u64); MAX_GAP_BLOCKS],
-    /// Places of runs that were delivered or have grown: they never become a run again. A newer
-    /// change reports a run that has grown.
+    /// Places of runs that were delivered or have grown, from the highest bit on: they never become a
+    /// run again. A newer change reports a run that has grown.
     gone: u32,
     /// How many there were.
     count: u64,
@@ -51,13 +54,13 @@ impl Changes {
         while joined > 0 && left != 0 {
             let place = self.take_newest(&mut left);
             if first <= self.runs[place].0 && self.runs[place].1 <= last {
-                self.gone |= 1 << place;
+                self.gone |= FIRST >> place;
                 joined -= 1;
             }
         }
         let place = self.count as usize % MAX_GAP_BLOCKS;
         self.runs[place] = (first, last);
-        self.gone &= !(1 << place);
+        self.gone &= !(FIRST >> place);
         self.count += 1;
     }
 
@@ -80,7 +83,7 @@ impl Changes {
             if first > sack.cumulative {
                 sack.push_block(first, last);
             } else {
-                self.gone |= 1 << place;
+                self.gone |= FIRST >> place;
             }
         }
         if waiting.runs() > sack.blocks().len() {
@@ -89,20 +92,19 @@ impl Changes {
         }
     }
 
-    /// The places of the newest `changes` whose runs are not known to be gone, as bits: the highest
-    /// is the newest.
+    /// The newest `changes` whose runs are not known to be gone, as bits: the lowest is the newest.
     #[inline]
     fn since(&self, changes: u64) -> u32 {
-        let known = (!self.gone).rotate_right(self.count as u32 % MAX_GAP_BLOCKS as u32);
-        known & !u32::MAX.checked_shr(changes.min(32) as u32).unwrap_or(0)
+        let known = (!self.gone).rotate_left(self.count as u32 % MAX_GAP_BLOCKS as u32);
+        known & !u32::MAX.checked_shl(changes.min(32) as u32).unwrap_or(0)
     }
 
     /// Removes the newest change from such bits, and returns its place.
     #[inline]
     fn take_newest(&self, left: &mut u32) -> usize {
-        let age = left.leading_zeros();
-        *left &= !(1 << (31 - age));
-        (self.count as usize).wrapping_sub(1 + age as usize) % MAX_GAP_BLOCKS
+        let age = left.trailing_zeros() as usize;
+        *left &= *left - 1;
+        (self.count as usize).wrapping_sub(1 + age) % MAX_GAP_BLOCKS
     }
 
     /// Repeats one older run per acknowledgement, in turn, to recover even from a long loss of

@@ -276,6 +276,7 @@ impl<S: Scheduler, R> Core<S, R> {
 
     /// Notes the windows that have no room for waiting data. Call it when no more packets can
     /// leave.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn note_limits(&mut self) {
         let unassigned = self.stream.uncut() > 0 || self.stream.recalled() > 0;
         for path in &mut self.paths {

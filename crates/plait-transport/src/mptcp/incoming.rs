@@ -145,6 +145,7 @@ impl Incoming {
 
     /// Records a segment at its `place`. With `keep`, holds it back while earlier segments are
     /// missing.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn take(&mut self, place: Place, segment: &TcpSegment, keep: bool, rules: &Rules) {
         self.unacknowledged = self.unacknowledged.saturating_add(1);
         match place {

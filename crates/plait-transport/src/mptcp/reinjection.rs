@@ -143,7 +143,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// Sets the timer before the scheduler is asked for a subflow. With a scheduler that hands over
     /// data at once, the request sets the timer (`mptcp_subflow_get_send`), not the transmission.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn note_asked(&mut self, now: Time) {
         if self.core.hands_over() && self.core.is_to_ask() && self.has_connection_timer() {
             // A write does not restart a running timer (`__mptcp_push_pending`).
@@ -172,6 +172,7 @@ impl<S: Scheduler> Sender<S> {
     }
 
     /// Sets the period to the longest pending timer of the subflows (`mptcp_set_timeout`).
+    #[inline(never)]
     fn set_period(&mut self, now: Time, anew: bool) {
         let own = (0..self.core.paths.len()).filter(|&index| self.repeats.watches[index].silent == 0);
         let pending = own.map(|index| self.pending_timer(index)).filter(|&timer| timer < NEVER);
