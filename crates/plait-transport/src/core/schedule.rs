@@ -140,6 +140,7 @@ impl<S: Scheduler, R> Core<S, R> {
             return Ok(false);
         }
         if let Decision::Assign { path, .. } = decision
+            && self.queued_segments >= MAX_QUEUED as u64
             && self.paths.get(path.index()).is_some_and(|path| path.queue.len() >= MAX_QUEUED)
         {
             // It waits until some of its queue has left.
@@ -297,11 +298,9 @@ impl<S: Scheduler, R> Core<S, R> {
         }
         let room = MAX_QUEUED.saturating_sub(self.paths[index].queue.len());
         for _ in 0..room.min(segments as usize) {
-            let frontier = self.stream.frontier();
+            let held = self.stream.frontier_offset();
             let Some(segment) = self.stream.assign(path.0) else { break };
-            if segment == frontier {
-                self.held += self.stream.get(segment).map_or(0, |s| u64::from(s.bytes()));
-            }
+            self.held += self.stream.frontier_offset() - held;
             // The segment goes to the end, unless it was recalled from another queue. Queues are
             // ascending, so a later segment without room at the receiver never blocks an earlier
             // one that would make room.
