@@ -36,7 +36,7 @@ impl<S: Scheduler> Sender<S> {
             if !path.recovery.holes.begin_below(highest_end) {
                 continue;
             }
-            let paths_with_news = self.core.paths.iter().filter(|path| path.news.segments > 0).count();
+            let paths_with_news = self.core.paths.iter().filter(|path| path.news.ack.segments > 0).count();
             let (path, stream) = (&mut self.core.paths[index], &self.core.stream);
             let (flight, Recovery { holes, lost, .. }) = (&mut path.flight, &mut path.recovery);
             holes.retain(flight, |number, sent| {

@@ -96,7 +96,7 @@ impl<S: Scheduler> Sender<S> {
                 self.core.copies_told(now, via.path, (others, repeats == 0), |segment| sack.covers(segment));
             } else if sack.packets <= 1
                 && sack.duplicates().is_empty()
-                && self.core.paths[via.path].news.segments == 0
+                && self.core.paths[via.path].news.ack.segments == 0
             {
                 self.core.copy_told(now, via.path, |segment| sack.covers(segment));
             }

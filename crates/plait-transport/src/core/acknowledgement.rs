@@ -5,7 +5,7 @@ use super::path::PathSender;
 use super::segment::StreamSegment;
 use super::transmission::TransmissionId;
 use super::{Core, NEVER, PathNews, SegmentState};
-use crate::congestion::{CongestionController, CongestionEvent, Repairing, Share};
+use crate::congestion::{Acknowledged, CongestionController, CongestionEvent, Repairing, Share};
 use crate::ring::fetch_beyond;
 use plait_sched::{Duration, Event, PathId, Scheduler, Time};
 
@@ -24,7 +24,7 @@ impl<S: Scheduler, R> Core<S, R> {
     /// Starts reading an acknowledgement.
     pub(crate) fn begin_acknowledgement(&mut self) {
         for path in &mut self.paths {
-            (path.news.segments, path.news.newest_end) = (0, 0);
+            (path.news.ack.segments, path.news.newest_end) = (0, 0);
         }
     }
 
@@ -202,12 +202,12 @@ impl<S: Scheduler, R> Core<S, R> {
     pub(crate) fn finish_acknowledgement(&mut self, now: Time, grow: impl Fn(&PathNews) -> bool) {
         for index in 0..self.paths.len() {
             let path = &mut self.paths[index];
-            if path.news.segments == 0 {
+            if path.news.ack.segments == 0 {
                 continue;
             }
             let news = path.news;
             path.errors = 0;
-            path.note_delivery(now, news.bytes);
+            path.note_delivery(now, news.ack.bytes);
             let recovering = path.flight.first() < path.recovery_end;
             let may_grow = grow(&news) && (!recovering || self.config.grow_in_recovery);
             let (path, shares) = self.path_and_shares(index);
@@ -224,7 +224,7 @@ impl<S: Scheduler, R> Core<S, R> {
         }
         if self.interest.acked {
             for index in 0..self.paths.len() {
-                let PathNews { segments, rtt, .. } = self.paths[index].news;
+                let Acknowledged { segments, rtt, .. } = self.paths[index].news.ack;
                 if segments > 0 {
                     self.notify(&Event::Acked { path: PathId(index as u8), segments, rtt });
                 }
@@ -261,7 +261,7 @@ impl<R> PathSender<R> {
             if certain && sent.first_time() {
                 let rtt = now.since(sent.sent_at);
                 self.rtt.sample_there(rtt);
-                news.rtt = Some(rtt);
+                news.ack.rtt = Some(rtt);
             }
         }
     }

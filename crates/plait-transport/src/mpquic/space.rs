@@ -176,7 +176,7 @@ impl PathSender<Space> {
             // than the shortest round trip.
             self.rtt.sample_delayed(round_trip, ack.delay.min(self.recovery.ack_delay));
             self.note_progress();
-            (self.news.rtt, self.news.newest_rtt) = (Some(round_trip), Some(round_trip));
+            (self.news.ack.rtt, self.news.ack.newest_rtt) = (Some(round_trip), Some(round_trip));
         }
     }
 

@@ -155,7 +155,7 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn note_alive(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let path = &mut self.core.paths[index];
         path.errors = 0;
-        path.note_delivery(now, path.news.bytes);
+        path.note_delivery(now, path.news.ack.bytes);
         let working = path.working_state();
         self.core.set_state(now, index, working, observer);
     }
