@@ -63,7 +63,7 @@ impl<R> PathSender<R> {
         Some(sent)
     }
 
-    /// Adds to the news what congestion control hears beside them.
+    /// Completes the news for congestion control.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn complete_news(&mut self, now: Time, may_grow: bool, repairing: Repairing) {
         let (path, srtt) = (self.id().index(), self.rtt.smoothed());

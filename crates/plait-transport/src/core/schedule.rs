@@ -12,7 +12,7 @@ pub(super) struct Asking {
     decisions: u64,
     /// Segments that it assigned and did not take back: the decisions that had an effect.
     assigned: u64,
-    /// What it assigned last leaves at once and takes all room that it saw.
+    /// The last assignment leaves at once and takes all room that the facts showed.
     full: bool,
 }
 
