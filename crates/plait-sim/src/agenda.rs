@@ -131,9 +131,11 @@ impl Agenda {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn set(&mut self, source: usize, key: EventKey) {
         self.check(source);
-        let (place, earliest) =
-            if self.levels.is_empty() { (source, key) } else { self.set_below(source, key) };
-        self.top.set(place, earliest);
+        if self.levels.is_empty() {
+            self.top.set(source, key);
+        } else {
+            self.set_below(source, key.time, (key.since, key.order));
+        }
     }
 
     #[inline(always)]
@@ -143,16 +145,18 @@ impl Agenda {
         }
     }
 
-    /// Sets a source's moment in the levels, and returns the place at the top and its earliest
-    /// moment.
+    /// Sets a source's moment in the levels, and the earliest one of its group at the top. The moment
+    /// comes in parts: a whole one would be written to memory and read back with other widths, which
+    /// stalls, where it is set without this function.
     #[inline(never)]
-    fn set_below(&mut self, mut place: usize, mut key: EventKey) -> (usize, EventKey) {
+    fn set_below(&mut self, mut place: usize, time: Time, (since, order): (Time, u64)) {
+        let mut key = EventKey { time, since, order };
         for level in &mut self.levels {
             let group = &mut level[place / GROUP];
             group.set(place, key);
             (place, key) = (place / GROUP, group.key(group.first(false)));
         }
-        (place, key)
+        self.top.set(place, key);
     }
 
     /// Makes `source` idle.

@@ -79,13 +79,6 @@ impl RunSet {
         number.wrapping_sub(self.base) <= self.mask && self.other_end[self.slot(number)] != ABSENT
     }
 
-    /// True if `first..=last` is a maximal run. Either all or none of its numbers must be present,
-    /// and `first` must be above the base.
-    #[inline]
-    pub fn is_run(&self, first: u64, last: u64) -> bool {
-        !self.contains(first - 1) && !self.contains(last + 1)
-    }
-
     /// Adds `number`. Returns its run as `(first, last)`, or `None` if the number was present or is
     /// below the base.
     pub fn insert(&mut self, number: u64) -> Option<(u64, u64)> {
@@ -206,13 +199,14 @@ impl RunSet {
         if base <= self.base {
             return;
         }
-        // Most often the removed numbers are one run that begins at the base.
-        if self.contains(self.base) && self.other_end[self.slot(self.base)] + 1 == base {
-            for number in self.base..base {
+        // Most often the removed numbers are one run. It begins at the base, or behind it.
+        let first = self.base + u64::from(!self.contains(self.base));
+        if self.contains(first) && self.other_end[self.slot(first)] + 1 == base {
+            for number in first..base {
                 let slot = self.slot(number);
                 self.other_end[slot] = ABSENT;
             }
-            self.present -= base - self.base;
+            self.present -= base - first;
             self.runs -= 1;
             return;
         }

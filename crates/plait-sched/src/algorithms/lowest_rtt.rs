@@ -42,9 +42,14 @@ impl LowestRtt {
 impl Scheduler for LowestRtt {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn decide(&mut self, _now: Time, connection: &Connection, paths: &[Path]) -> Decision {
-        // `min_by_key` keeps the first of equals; zero, the time of an unmeasured path, is the
-        // smallest.
-        match usable(paths).filter(|path| path.is_open()).min_by_key(|path| path.srtt) {
+        // The first of equals wins; zero, the time of an unmeasured path, is the smallest.
+        let mut best: Option<&Path> = None;
+        for path in usable(paths).filter(|path| path.is_open()) {
+            if best.is_none_or(|best| path.srtt < best.srtt) {
+                best = Some(path);
+            }
+        }
+        match best {
             Some(path) if connection.sendable() > 0 => {
                 Decision::Assign { path: path.id, segments: clip(path.room(), connection.sendable()) }
             }

@@ -315,6 +315,8 @@ impl PacketStore {
             self.places.push(Some(Box::new(packet.to_packet())));
             return (self.places.len() - 1) as u32;
         };
+        // The next packet will be written there.
+        self.fetch(self.free.last().copied());
         if let Some(kept) = &mut self.places[place as usize] {
             // Overwrites by protocol: an assignment of the enum would copy the size of its largest
             // variant.
@@ -333,9 +335,12 @@ impl PacketStore {
     /// Prefetches the stored content of the packet that arrives next on some link.
     #[inline]
     pub(super) fn announce(&self, flying: &Flying) {
-        if let Some(place) = flying.place()
-            && let Some(Some(packet)) = self.places.get(place as usize)
-        {
+        self.fetch(flying.place());
+    }
+
+    #[inline]
+    fn fetch(&self, place: Option<u32>) {
+        if let Some(Some(packet)) = place.and_then(|place| self.places.get(place as usize)) {
             let address: *const Packet = &raw const **packet;
             prefetch(address);
             prefetch(address.wrapping_byte_add(64));

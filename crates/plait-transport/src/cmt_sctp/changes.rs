@@ -18,12 +18,16 @@ const MAX_WIRE_BLOCKS: usize = 363;
 /// Slots that one acknowledgement looks through for an older run to repeat.
 const REPEAT_SEARCH: u64 = 64;
 
+/// The bit of the first place in [`Changes::gone`].
+const FIRST: u32 = 1 << 31;
+
 /// The runs that changed, in the receiver's count.
 #[derive(Clone, Debug)]
 pub(super) struct Changes {
     /// The newest; the change with number n is at `n % MAX_GAP_BLOCKS`.
     runs: [(u64, u64); MAX_GAP_BLOCKS],
-    /// Places of runs that were delivered or have grown: they never become a run again.
+    /// Places of runs that were delivered or have grown, from the highest bit on: they never become a
+    /// run again. A newer change reports a run that has grown.
     gone: u32,
     /// How many there were.
     count: u64,
@@ -42,11 +46,21 @@ impl Changes {
         repeat_from: 0,
     };
 
-    /// A run begins, or has grown.
-    pub(super) fn note(&mut self, first: u64, last: u64) {
+    /// The run of `segment` begins, or has grown.
+    pub(super) fn note(&mut self, segment: u64, (first, last): (u64, u64)) {
+        // The runs that it joins are no runs any more. Most often the newest change is one of them.
+        let mut joined = u8::from(first < segment) + u8::from(last > segment);
+        let mut left = self.since(self.count);
+        while joined > 0 && left != 0 {
+            let place = self.take_newest(&mut left);
+            if first <= self.runs[place].0 && self.runs[place].1 <= last {
+                self.gone |= FIRST >> place;
+                joined -= 1;
+            }
+        }
         let place = self.count as usize % MAX_GAP_BLOCKS;
         self.runs[place] = (first, last);
-        self.gone &= !(1 << place);
+        self.gone &= !(FIRST >> place);
         self.count += 1;
     }
 
@@ -62,24 +76,35 @@ impl Changes {
             return;
         }
         sack.gap_blocks = waiting.runs().min(MAX_WIRE_BLOCKS) as u16;
-        for change in (self.count - news..self.count).rev() {
-            let place = change as usize % MAX_GAP_BLOCKS;
-            if self.gone & 1 << place != 0 {
-                continue;
-            }
+        let mut left = self.since(news);
+        while left != 0 {
+            let place = self.take_newest(&mut left);
             let (first, last) = self.runs[place];
-            // A run that was delivered or has grown since is no longer a run; the newer change
-            // reports it.
-            if first > sack.cumulative && waiting.is_run(first, last) {
+            if first > sack.cumulative {
                 sack.push_block(first, last);
             } else {
-                self.gone |= 1 << place;
+                self.gone |= FIRST >> place;
             }
         }
         if waiting.runs() > sack.blocks().len() {
             sack.changes_from = self.count - news;
             self.push_older_run(reassembly, sack);
         }
+    }
+
+    /// The newest `changes` whose runs are not known to be gone, as bits: the lowest is the newest.
+    #[inline]
+    fn since(&self, changes: u64) -> u32 {
+        let known = (!self.gone).rotate_left(self.count as u32 % MAX_GAP_BLOCKS as u32);
+        known & !u32::MAX.checked_shl(changes.min(32) as u32).unwrap_or(0)
+    }
+
+    /// Removes the newest change from such bits, and returns its place.
+    #[inline]
+    fn take_newest(&self, left: &mut u32) -> usize {
+        let age = left.trailing_zeros() as usize;
+        *left &= *left - 1;
+        (self.count as usize).wrapping_sub(1 + age) % MAX_GAP_BLOCKS
     }
 
     /// Repeats one older run per acknowledgement, in turn, to recover even from a long loss of

@@ -30,17 +30,18 @@ impl Holes {
         self.passed = self.passed.max(newest);
     }
 
-    /// Examines all overtaken transmissions in flight, if one has a segment below `highest_end` −
-    /// 1; forgets those for which `keep` returns false.
+    /// True if an overtaken transmission may have a segment below `highest_end` − 1.
+    #[inline]
+    pub(super) fn begin_below(&self, highest_end: u64) -> bool {
+        !self.numbers.is_empty() && self.lowest + 1 < highest_end
+    }
+
+    /// Examines all overtaken transmissions in flight. Forgets those for which `keep` returns false.
     pub(super) fn retain(
         &mut self,
         flight: &mut Flight,
-        highest_end: u64,
         mut keep: impl FnMut(u64, &mut Transmission) -> bool,
     ) {
-        if self.numbers.is_empty() || self.lowest + 1 >= highest_end {
-            return;
-        }
         let mut lowest = u64::MAX;
         self.numbers.retain(|&number| {
             let Some(sent) = flight.get_mut(number).filter(|sent| sent.is_in_flight()) else { return false };

@@ -25,17 +25,21 @@ impl<S: Scheduler> Sender<S> {
             return;
         }
         let copied = self.core.has_copies();
-        let paths_with_news = self.core.paths.iter().filter(|path| path.news.segments > 0).count();
         for index in 0..self.core.paths.len() {
             let PathNews { newest_end, highest_end, lowest, .. } = self.core.paths[index].news;
             if newest_end == 0 {
                 continue;
             }
+            let overtaken = newest_end - 1;
+            let path = &mut self.core.paths[index];
+            path.recovery.holes.extend(&path.flight, overtaken);
+            if !path.recovery.holes.begin_below(highest_end) {
+                continue;
+            }
+            let paths_with_news = self.core.paths.iter().filter(|path| path.news.ack.segments > 0).count();
             let (path, stream) = (&mut self.core.paths[index], &self.core.stream);
             let (flight, Recovery { holes, lost, .. }) = (&mut path.flight, &mut path.recovery);
-            let overtaken = newest_end - 1;
-            holes.extend(flight, overtaken);
-            holes.retain(flight, highest_end, |number, sent| {
+            holes.retain(flight, |number, sent| {
                 // Not overtaken by this acknowledgement: by none that left later, or by none with a
                 // higher number.
                 if number >= overtaken || sent.segment + 1 >= highest_end {

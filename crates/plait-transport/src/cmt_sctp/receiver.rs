@@ -75,7 +75,7 @@ impl Receiver {
             // gap is acknowledged at once.
             Arrival::InOrder => !self.reordering_waits && !self.reassembly.waiting().is_empty(),
             Arrival::OutOfOrder { first, last } => {
-                self.changes.note(first, last);
+                self.changes.note(data.segment, (first, last));
                 !self.reordering_waits
             }
             Arrival::Duplicate => {

@@ -6,7 +6,7 @@ use super::heartbeat::Probing;
 use super::holes::Holes;
 use super::round_trip::RoundTrips;
 use crate::congestion::CongestionEvent;
-use crate::core::PathSender;
+use crate::core::{NEVER, PathSender};
 use crate::packet::sctp::Sack;
 use plait_sched::Time;
 
@@ -67,7 +67,7 @@ impl PathSender<Recovery> {
     pub(super) fn restart_timer_beyond(&mut self, now: Time, oldest: u64) {
         if self.flight.first() != oldest {
             let timer = now.saturating_add(self.rtt.rto());
-            self.retransmission_timer = (self.flight.segments() > 0).then_some(timer);
+            self.retransmission_timer = if self.flight.segments() > 0 { timer } else { NEVER };
         }
     }
 

@@ -3,7 +3,7 @@
 use super::recovery::Recovery;
 use super::reports::Reports;
 use super::{CAPABILITIES, CORE_RULES, Config};
-use crate::core::{ANY_PATH, Core, Outgoing, PathConfig, Via};
+use crate::core::{ANY_PATH, Core, NEVER, Outgoing, PathConfig, Via};
 use crate::error::Error;
 use crate::observer::Observer;
 use crate::packet::sctp::{Packet, Sack};
@@ -96,7 +96,7 @@ impl<S: Scheduler> Sender<S> {
                 self.core.copies_told(now, via.path, (others, repeats == 0), |segment| sack.covers(segment));
             } else if sack.packets <= 1
                 && sack.duplicates().is_empty()
-                && self.core.paths[via.path].news.segments == 0
+                && self.core.paths[via.path].news.ack.segments == 0
             {
                 self.core.copy_told(now, via.path, |segment| sack.covers(segment));
             }
@@ -170,7 +170,7 @@ impl<S: Scheduler> Sender<S> {
     /// [`Error::PeerUnreachable`] once too many timeouts came in a row.
     pub(super) fn handle_timeout(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error> {
         for index in 0..self.core.paths.len() {
-            if self.core.paths[index].retransmission_timer.is_some_and(|timer| timer <= now) {
+            if self.core.paths[index].retransmission_timer <= now {
                 self.retransmission_timeout(now, index, observer);
             }
         }
@@ -200,7 +200,7 @@ impl<S: Scheduler> Sender<S> {
     /// Handles the expiry of T3 (RFC 9260 §6.3.3): all data in flight on the path is retransmitted.
     fn retransmission_timeout(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let path = &mut self.core.paths[index];
-        path.retransmission_timer = None;
+        path.retransmission_timer = NEVER;
         if path.flight.segments() == 0 {
             return;
         }

@@ -4,7 +4,7 @@
 use plait_sched::{Duration, Time};
 
 /// Newly acknowledged data of one path, from one acknowledgement.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Acknowledged {
     /// When.
     pub now: Time,

@@ -110,10 +110,11 @@ impl Reno {
     }
 
     fn avoid_congestion(&mut self, bytes: u64, gain: f64) {
-        let window = self.window as f64;
+        // The processor converts signed numbers in one step, unsigned ones in several.
+        let (window, bytes) = (self.window as i64 as f64, bytes.min(self.window) as i64 as f64);
         // One acknowledgement counts for one window at most, so that it grows the window by one
         // segment at most.
-        self.credit += gain.min(1.0) * bytes.min(self.window) as f64;
+        self.credit += gain.min(1.0) * bytes;
         if self.credit >= window {
             self.credit -= window;
             self.window += self.segment;

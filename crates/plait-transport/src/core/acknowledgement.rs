@@ -4,8 +4,8 @@
 use super::path::PathSender;
 use super::segment::StreamSegment;
 use super::transmission::TransmissionId;
-use super::{Core, PathNews, SegmentState, TransmissionState};
-use crate::congestion::{CongestionController, CongestionEvent, Repairing, Share};
+use super::{Core, NEVER, PathNews, SegmentState};
+use crate::congestion::{Acknowledged, CongestionController, CongestionEvent, Repairing, Share};
 use crate::ring::fetch_beyond;
 use plait_sched::{Duration, Event, PathId, Scheduler, Time};
 
@@ -24,7 +24,7 @@ impl<S: Scheduler, R> Core<S, R> {
     /// Starts reading an acknowledgement.
     pub(crate) fn begin_acknowledgement(&mut self) {
         for path in &mut self.paths {
-            (path.news.segments, path.news.newest_end) = (0, 0);
+            (path.news.ack.segments, path.news.newest_end) = (0, 0);
         }
     }
 
@@ -43,21 +43,23 @@ impl<S: Scheduler, R> Core<S, R> {
             return entry.ever_sent();
         }
         entry.set_state(SegmentState::Acknowledged);
+        let sender = &mut self.paths[usize::from(newest.path())];
         // RFC 9260 §8.2: whichever sending of it this answers.
-        self.paths[usize::from(newest.path())].errors = 0;
+        sender.errors = 0;
         if state != SegmentState::InFlight {
-            self.paths[usize::from(newest.path())].arrived_late(now, newest.number());
+            sender.arrived_late(now, newest.number());
             self.waits_no_more(segment);
             return true;
         }
         let counted = u64::from(entry.bytes()) + u64::from(self.config.counted_overhead);
         self.window.acknowledged(counted);
+        let one_of_several = sender.flight.earlier(newest.number()).is_some();
         if !via.alone && self.copies_everything() {
             self.supersede_all(segment, newest, via);
-        } else if self.earlier(newest).is_none() {
-            self.credit(now, newest, true);
-        } else {
+        } else if one_of_several {
             self.credit_one_of_several(now, segment, newest, via);
+        } else {
+            self.paths[usize::from(newest.path())].credit(now, newest.number(), true);
         }
         true
     }
@@ -103,35 +105,6 @@ impl<S: Scheduler, R> Core<S, R> {
             self.held -= u64::from(segment.bytes());
         }
         self.release_buffer();
-    }
-
-    /// A transmission has arrived. `certain`: it was this one, and no copy of it.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn credit(&mut self, now: Time, copy: TransmissionId, certain: bool) {
-        let (path, transmission) = (copy.path(), copy.number());
-        let sender = &mut self.paths[usize::from(path)];
-        sender.news_begun();
-        let Some((sent, was_oldest)) = sender.flight.leave(transmission, TransmissionState::Acknowledged)
-        else {
-            return;
-        };
-        let news = &mut sender.news;
-        news.bytes += u64::from(sent.bytes());
-        news.segments += 1;
-        news.oldest_acknowledged |= was_oldest;
-        if certain {
-            news.newest_end = news.newest_end.max(transmission + 1);
-            news.highest_end = news.highest_end.max(sent.segment + 1);
-            news.lowest = news.lowest.min(sent.segment);
-        }
-        if sender.timed == Some(transmission) {
-            sender.timed = None;
-            if certain && sent.first_time() {
-                let rtt = now.since(sent.sent_at);
-                sender.rtt.sample_there(rtt);
-                news.rtt = Some(rtt);
-            }
-        }
     }
 
     /// Releases all segments below the cumulative acknowledgement, and acknowledges those that were
@@ -229,12 +202,12 @@ impl<S: Scheduler, R> Core<S, R> {
     pub(crate) fn finish_acknowledgement(&mut self, now: Time, grow: impl Fn(&PathNews) -> bool) {
         for index in 0..self.paths.len() {
             let path = &mut self.paths[index];
-            if path.news.segments == 0 {
+            if path.news.ack.segments == 0 {
                 continue;
             }
             let news = path.news;
             path.errors = 0;
-            path.note_delivery(now, news.bytes);
+            path.note_delivery(now, news.ack.bytes);
             let recovering = path.flight.first() < path.recovery_end;
             let may_grow = grow(&news) && (!recovering || self.config.grow_in_recovery);
             let (path, shares) = self.path_and_shares(index);
@@ -243,7 +216,7 @@ impl<S: Scheduler, R> Core<S, R> {
             let path = &mut self.paths[index];
             if path.flight.segments() == 0 {
                 path.control.on_event(now, CongestionEvent::Drained);
-                path.retransmission_timer = None;
+                path.retransmission_timer = NEVER;
             } else if news.oldest_acknowledged {
                 path.restart_timer(now);
             }
@@ -251,7 +224,7 @@ impl<S: Scheduler, R> Core<S, R> {
         }
         if self.interest.acked {
             for index in 0..self.paths.len() {
-                let PathNews { segments, rtt, .. } = self.paths[index].news;
+                let Acknowledged { segments, rtt, .. } = self.paths[index].news.ack;
                 if segments > 0 {
                     self.notify(&Event::Acked { path: PathId(index as u8), segments, rtt });
                 }
@@ -269,5 +242,27 @@ impl<S: Scheduler, R> Core<S, R> {
             loss_interval: path.control.loss_interval(),
             usable: facts.is_usable(),
         }));
+    }
+}
+
+impl<R> PathSender<R> {
+    /// A transmission has arrived. `certain`: it was this one, and no copy of it.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn credit(&mut self, now: Time, transmission: u64, certain: bool) {
+        let Some(sent) = self.acknowledge(transmission) else { return };
+        let news = &mut self.news;
+        if certain {
+            news.newest_end = news.newest_end.max(transmission + 1);
+            news.highest_end = news.highest_end.max(sent.segment + 1);
+            news.lowest = news.lowest.min(sent.segment);
+        }
+        if self.timed == Some(transmission) {
+            self.timed = None;
+            if certain && sent.first_time() {
+                let rtt = now.since(sent.sent_at);
+                self.rtt.sample_there(rtt);
+                news.ack.rtt = Some(rtt);
+            }
+        }
     }
 }

@@ -18,12 +18,13 @@ impl<S: Scheduler, R> Core<S, R> {
         let mut at = Some(newest);
         while let Some(copy) = at {
             at = self.earlier(copy);
+            let (path, number) = (&mut self.paths[usize::from(copy.path())], copy.number());
             if copy == arrived {
-                self.credit(now, copy, certain);
-            } else if copy.number() < self.paths[usize::from(copy.path())].due_below {
-                self.credit(now, copy, false);
+                path.credit(now, number, certain);
+            } else if number < path.due_below {
+                path.credit(now, number, false);
             } else {
-                self.paths[usize::from(copy.path())].supersede(segment, copy.number());
+                path.supersede(segment, number);
             }
         }
     }
@@ -71,7 +72,7 @@ impl<S: Scheduler, R> Core<S, R> {
             else {
                 return;
             };
-            self.credit(now, TransmissionId::new(index as u8, transmission), certain && nth == 0);
+            self.paths[index].credit(now, transmission, certain && nth == 0);
         }
     }
 
@@ -122,7 +123,7 @@ impl<S: Scheduler, R> Core<S, R> {
         let others = (0..self.paths.len()).filter(|&other| other != index);
         for (other, certain) in core::iter::once((index, certain)).chain(others.map(|other| (other, false))) {
             if let Some(transmission) = self.paths[other].take_superseded(segment) {
-                self.credit(now, TransmissionId::new(other as u8, transmission), certain);
+                self.paths[other].credit(now, transmission, certain);
                 return;
             }
         }
@@ -170,7 +171,7 @@ impl<S: Scheduler, R> Core<S, R> {
     /// If a copy of a segment that has arrived is in flight on the path, it counts as arrived, too.
     fn take_copy(&mut self, now: Time, index: usize, segment: u64) {
         if let Some(transmission) = self.paths[index].take_superseded(segment) {
-            self.credit(now, TransmissionId::new(index as u8, transmission), false);
+            self.paths[index].credit(now, transmission, false);
         }
     }
 }

@@ -19,10 +19,9 @@ impl<R> PathSender<R> {
 
     /// True if the path's own window admits the first segment of its write queue.
     pub(crate) fn admits_committed(&self) -> bool {
+        let Some(taken) = self.committed.front() else { return false };
         let span = self.flight.span_bytes();
-        let counted = |taken: &Outgoing| u64::from(taken.data.bytes) + self.overhead;
-        let fits = |taken: &Outgoing| span == 0 || span + counted(taken) <= self.own_window;
-        self.committed.front().is_some_and(fits)
+        span == 0 || span + u64::from(taken.data.bytes) + self.overhead <= self.own_window
     }
 }
 
@@ -40,14 +39,14 @@ impl<S: Scheduler, R> Core<S, R> {
         if self.queued_segments == 0 {
             return None;
         }
-        (0..self.paths.len()).find(|&index| self.may_commit(now, index))
+        self.paths.iter().position(|path| self.may_commit(now, path))
     }
 
     /// True if the path's write queue takes the first segment of its queue. A scheduler that hands
     /// over data has looked at windows and recovery itself. Otherwise a path whose losses are
     /// repaired gets nothing (`sendable` in linux/schedulers/ranges.c: TCP_CA_Loss).
-    fn may_commit(&self, now: Time, index: usize) -> bool {
-        let path = &self.paths[index];
+    fn may_commit(&self, now: Time, path: &PathSender<R>) -> bool {
+        let index = path.id().index();
         path.queue.front().is_some_and(|&segment| {
             (self.hands_over() || !path.recovering && self.has_room_for(index, segment))
                 && !self.is_limited(index, path.committed.len() as u32)
@@ -85,9 +84,8 @@ impl<S: Scheduler, R> Core<S, R> {
 
     /// Sends the next segment of a write queue, as soon as both windows of its path admit it.
     pub(crate) fn send_committed(&mut self, now: Time, observer: &mut impl Observer) -> Option<Outgoing> {
-        let admitted =
-            |&index: &usize| self.paths[index].admits_committed() && self.paths[index].has_full_window();
-        let index = (0..self.paths.len()).find(admitted)?;
+        let admitted = |path: &PathSender<R>| path.admits_committed() && path.has_full_window();
+        let index = self.paths.iter().position(admitted)?;
         let path = &mut self.paths[index];
         let taken = path.committed.pop_front()?;
         path.committed_bytes -= u64::from(taken.data.bytes);

@@ -97,8 +97,10 @@ impl<S: Scheduler, R> Core<S, R> {
     fn oldest_unacked(&self) -> Option<Outstanding> {
         let segment = self.stream.first();
         let entry = self.stream.get(segment)?;
-        let outstanding =
-            || Outstanding::new(segment, PathId(entry.newest.path()), self.stream.spread(segment).carried);
+        let outstanding = || {
+            let spread = entry.lone().unwrap_or_else(|| self.stream.spread(segment));
+            Outstanding::new(segment, PathId(entry.newest.path()), spread.carried)
+        };
         (entry.state() == SegmentState::InFlight).then(outstanding)
     }
 }

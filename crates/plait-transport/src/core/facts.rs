@@ -107,8 +107,8 @@ impl<R> PathSender<R> {
 
     /// The used part of the window in full segments. Most often all are full: no division.
     #[inline]
-    fn full_in_flight(&self) -> u32 {
-        let (used, segments) = (self.used(), self.flight.segments());
+    fn full_in_flight(&self, used: u64) -> u32 {
+        let segments = self.flight.segments();
         if used == u64::from(segments) * self.segment {
             return segments;
         }
@@ -129,10 +129,11 @@ impl<R> PathSender<R> {
     fn shown_amounts(&self, cwnd_before: u32) -> (u32, u32) {
         let window = self.window();
         let cwnd = self.segments(window, cwnd_before);
-        let mut open = self.open_segments(self.part_for_data(window));
+        let used = self.used();
+        let mut open = self.open_segments(self.part_for_data(window), used);
         let shown = match open {
             _ if self.flight.segments() == 0 && (open > 0 || !self.is_paced_out()) => 0,
-            0 => self.full_in_flight().max(cwnd).max(1),
+            0 => self.full_in_flight(used).max(cwnd).max(1),
             open => cwnd.saturating_sub(open).max(1),
         };
         if self.next_packet < self.segment && open == self.unsent() && self.shows_room() {

@@ -75,7 +75,7 @@ pub use path::{OneWayDelays, PathConfig};
 pub(crate) use rules::{BufferRule, CoreRules};
 pub(crate) use segment::SegmentState;
 pub(crate) use send_buffer::WRITE;
-pub(crate) use timers::{moment, timer};
+pub(crate) use timers::{NEVER, moment, timer};
 pub(crate) use transmission::{Transmission, TransmissionState};
 pub(crate) use transmit::Outgoing;
 pub(crate) use window::{SendWindow, WindowRule};

@@ -5,14 +5,14 @@ use super::pacer::Pacer;
 use super::transmission::Transmission;
 use super::{Core, PathSender};
 use crate::congestion::{Acknowledged, CongestionController, RateSample, Repairing, Share};
-use plait_sched::{Duration, Event, PathId, Scheduler, Time};
+use plait_sched::{Event, PathId, Scheduler, Time};
 
 /// Data of one path that one acknowledgement newly acknowledges.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PathNews {
-    /// Counted bytes.
-    pub(crate) bytes: u64,
-    pub(crate) segments: u32,
+    /// As congestion control sees it; see [`PathSender::complete_news`]. It is read in its place: a
+    /// copy would wait for the parts that were just written.
+    pub(crate) ack: Acknowledged,
     /// The newest transmission that became acknowledged, plus one; 0 for none.
     pub(crate) newest_end: u64,
     /// The highest segment that became acknowledged, plus one; 0 for none.
@@ -22,14 +22,6 @@ pub(crate) struct PathNews {
     /// The oldest transmission in flight became acknowledged (CMT's pseudo cumulative
     /// acknowledgement).
     pub(crate) oldest_acknowledged: bool,
-    pub(crate) in_flight_before: u64,
-    /// See [`Acknowledged::used_before`].
-    pub(crate) used_before: u64,
-    /// See [`Acknowledged::limited`].
-    pub(crate) limited: bool,
-    pub(crate) rtt: Option<Duration>,
-    /// The round trip of the newest segment, see [`Acknowledged::newest_rtt`].
-    pub(crate) newest_rtt: Option<Duration>,
 }
 
 impl<R> PathSender<R> {
@@ -38,15 +30,15 @@ impl<R> PathSender<R> {
     pub(crate) fn begin_news(&mut self) {
         let (in_flight_before, used_before) = (self.flight.bytes(), self.used());
         let limited = self.flight.first() < self.limited_before;
-        self.news =
-            PathNews { in_flight_before, used_before, limited, lowest: u64::MAX, ..PathNews::default() };
+        let ack = Acknowledged { in_flight_before, used_before, limited, ..Acknowledged::default() };
+        self.news = PathNews { ack, lowest: u64::MAX, ..PathNews::default() };
     }
 
     /// News of the current acknowledgement. They begin with its first transmission; until then only
     /// their emptiness matters.
     #[inline]
     pub(super) fn news_begun(&mut self) -> &mut PathNews {
-        if self.news.segments == 0 {
+        if self.news.ack.segments == 0 {
             self.begin_news();
         }
         &mut self.news
@@ -60,36 +52,25 @@ impl<R> PathSender<R> {
 
     /// Removes an acknowledged transmission from the flight. Returns its record, if it was in
     /// flight.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn acknowledge(&mut self, number: u64) -> Option<Transmission> {
         self.news_begun();
         let (sent, was_oldest) = self.flight.leave(number, TransmissionState::Acknowledged)?;
         let news = &mut self.news;
-        news.bytes += u64::from(sent.bytes());
-        news.segments += 1;
+        news.ack.bytes += u64::from(sent.bytes());
+        news.ack.segments += 1;
         news.oldest_acknowledged |= was_oldest;
         Some(sent)
     }
 
-    /// An acknowledgement as congestion control sees it.
+    /// Completes the news for congestion control.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn acknowledged(&self, now: Time, may_grow: bool, repairing: Repairing) -> Acknowledged {
-        let news = &self.news;
-        Acknowledged {
-            now,
-            bytes: news.bytes,
-            may_grow,
-            repairing,
-            in_flight_before: news.in_flight_before,
-            used_before: news.used_before,
-            limited: news.limited,
-            srtt: self.rtt.smoothed(),
-            rtt: news.rtt,
-            path: self.id().index(),
-            segments: news.segments,
-            newest_rtt: news.newest_rtt,
-            cumulative: self.flight.first(),
-            next: self.flight.next(),
-        }
+    pub(crate) fn complete_news(&mut self, now: Time, may_grow: bool, repairing: Repairing) {
+        let (path, srtt) = (self.id().index(), self.rtt.smoothed());
+        let (cumulative, next) = (self.flight.first(), self.flight.next());
+        let ack = &mut self.news.ack;
+        (ack.now, ack.may_grow, ack.repairing) = (now, may_grow, repairing);
+        (ack.path, ack.srtt, ack.cumulative, ack.next) = (path, srtt, cumulative, next);
     }
 
     /// Reports the acknowledgement to congestion control; `may_grow` says whether the window may
@@ -102,35 +83,35 @@ impl<R> PathSender<R> {
         repairing: Repairing,
         shares: &[Share],
     ) {
-        let acknowledged = self.acknowledged(now, may_grow, repairing);
+        self.complete_news(now, may_grow, repairing);
         if self.pacer.is_none() || self.control.pacing_rate().is_none() {
-            self.control.on_ack(&acknowledged, None, shares);
+            self.control.on_ack(&self.news.ack, None, shares);
         } else {
-            self.tell_rate(&acknowledged, shares);
+            self.tell_rate(shares);
         }
         self.touch();
     }
 
     /// Does [`PathSender::tell_controller`] with a sample of the delivery rate.
     #[inline(never)]
-    fn tell_rate(&mut self, acknowledged: &Acknowledged, shares: &[Share]) {
-        let sample = self.rate_sample(acknowledged);
-        self.control.on_ack(acknowledged, Some(&sample), shares);
+    fn tell_rate(&mut self, shares: &[Share]) {
+        let sample = self.rate_sample();
+        self.control.on_ack(&self.news.ack, Some(&sample), shares);
         if self.control.limits_itself() {
             self.flight.mark_limited(sample.in_flight);
         }
     }
 
     /// The delivery-rate sample of an acknowledgement. It reports each loss once.
-    fn rate_sample(&mut self, acknowledged: &Acknowledged) -> RateSample {
+    fn rate_sample(&mut self) -> RateSample {
         let losses = self.lost - core::mem::replace(&mut self.lost_told, self.lost);
         RateSample {
             lost: losses * self.segment,
             lost_total: self.lost * self.segment,
-            in_flight_before: acknowledged.used_before,
+            in_flight_before: self.news.ack.used_before,
             in_flight: self.used(),
             departure: self.pacer.as_ref().map_or(Time::ZERO, Pacer::next),
-            ..self.flight.take_sample(acknowledged.now)
+            ..self.flight.take_sample(self.news.ack.now)
         }
     }
 }
@@ -139,7 +120,7 @@ impl<S: Scheduler, R> Core<S, R> {
     /// Reports the news of a path's acknowledgement to the scheduler.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn tell_acknowledged(&mut self, index: usize) {
-        let PathNews { segments, rtt, .. } = self.paths[index].news;
+        let Acknowledged { segments, rtt, .. } = self.paths[index].news.ack;
         self.notify(&Event::Acked { path: PathId(index as u8), segments, rtt });
     }
 }
@@ -197,8 +178,7 @@ mod tests {
     }
 
     fn reported(path: &mut PathSender<()>) -> (u64, u64) {
-        let acknowledged = path.acknowledged(Time::ZERO, true, Repairing::Nothing);
-        let sample = path.rate_sample(&acknowledged);
+        let sample = path.rate_sample();
         (sample.lost, sample.lost_total)
     }
 

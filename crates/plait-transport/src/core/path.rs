@@ -6,7 +6,7 @@ use super::pacer::Pacer;
 use super::rate::DeliveryRate;
 use super::room::Fit;
 use super::transmission::Transmission;
-use super::{ConnectionConfig, CoreRules, Counters, Outgoing, PathNews, PathTotals};
+use super::{ConnectionConfig, CoreRules, Counters, NEVER, Outgoing, PathNews, PathTotals};
 use crate::congestion::{CongestionConfig, CongestionController, CongestionEvent, Controller};
 use crate::rtt::RttEstimator;
 use plait_sched::{Duration, PathId, PathState, Time};
@@ -108,7 +108,7 @@ pub(crate) struct PathSender<R> {
     pub(super) candidate: Option<(u64, u64, u64)>,
     /// The round trips of transmissions before this one are over.
     pub(super) due_below: u64,
-    pub(crate) retransmission_timer: Option<Time>,
+    pub(crate) retransmission_timer: Time,
     /// One-way delays from the transport's timestamps.
     pub(crate) delays: Option<OneWayDelays>,
     /// Timeouts in a row, without anything newly acknowledged.
@@ -201,7 +201,7 @@ impl<R> PathSender<R> {
             told_below: 0,
             candidate: None,
             due_below: 0,
-            retransmission_timer: None,
+            retransmission_timer: NEVER,
             delays: None,
             rtt,
             errors: 0,
@@ -327,7 +327,7 @@ impl<R> PathSender<R> {
     /// Restarts the retransmission timer now.
     #[inline]
     pub(crate) fn restart_timer(&mut self, now: Time) {
-        self.retransmission_timer = Some(now.saturating_add(self.rtt.rto()));
+        self.retransmission_timer = now.saturating_add(self.rtt.rto());
     }
 
     /// Tells congestion control about an event.

@@ -132,7 +132,8 @@ impl<R> PathSender<R> {
     /// decision is executed before the next one.
     #[inline]
     pub(crate) fn admits_nothing_new(&self) -> bool {
-        let open = || u64::from(self.open_segments(self.window())).saturating_sub(self.waiting_segments());
+        let segments = || u64::from(self.open_segments(self.window(), self.used()));
+        let open = || segments().saturating_sub(self.waiting_segments());
         let leaving = || (self.queue.len() as u64).min(open());
         self.recovering
             || self.send_memory != u64::MAX
@@ -161,9 +162,10 @@ impl<R> PathSender<R> {
         }
     }
 
-    /// Full segments that may leave until the window is full.
-    pub(super) fn open_segments(&self, window: u64) -> u32 {
-        let left = (window + self.segment).saturating_sub(self.used() + self.headroom);
+    /// Full segments that may leave until the window is full, of which `used` bytes are in use.
+    #[inline]
+    pub(super) fn open_segments(&self, window: u64, used: u64) -> u32 {
+        let left = (window + self.segment - self.headroom).saturating_sub(used);
         // Usually none or one: no division.
         if left < 2 * self.segment {
             return u32::from(left >= self.segment);
@@ -251,14 +253,40 @@ impl<R> PathSender<R> {
 }
 
 impl<S: Scheduler, R> Core<S, R> {
-    /// True if the scheduler would be shown room on some path. Facts that are up to date say it.
+    /// True if the scheduler would be shown room on some path. Facts that are up to date say it. If
+    /// the paths are known to be `full`, only a shorter packet might fit.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn any_room(&self) -> bool {
+    pub(super) fn any_room(&self, full: bool) -> bool {
+        if full && self.next_packet == self.config.counted_segment() {
+            debug_assert!(!self.paths.iter().any(PathSender::shows_room), "the paths are not full");
+            return false;
+        }
         self.paths.iter().zip(&self.facts).any(|(path, facts)| {
             let shown = path.is_shown().then(|| facts.room() > 0);
             debug_assert!(shown.is_none_or(|shown| shown == path.shows_room()), "facts show another room");
             shown.unwrap_or_else(|| path.shows_room())
         })
+    }
+
+    /// Segments that the paths have room for, by the scheduler's facts.
+    #[inline]
+    pub(super) fn room(&self) -> u64 {
+        self.facts.iter().map(|path| u64::from(path.room())).sum()
+    }
+
+    /// Notes the windows that have no room for waiting data. Call it when no more packets can
+    /// leave.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn note_limits(&mut self) {
+        let unassigned = self.stream.uncut() > 0 || self.stream.recalled() > 0;
+        for path in &mut self.paths {
+            if unassigned || path.has_something_waiting() {
+                path.note_limit();
+            }
+            if path.pacer.is_some() {
+                path.note_limited_flight();
+            }
+        }
     }
 
     /// True if the congestion window of a path lets the segment out.

@@ -12,6 +12,8 @@ pub(super) struct Asking {
     decisions: u64,
     /// Segments that it assigned and did not take back: the decisions that had an effect.
     assigned: u64,
+    /// The last assignment leaves at once and takes all room that the facts showed.
+    full: bool,
 }
 
 /// Assigned segments that leave next, without passing through the path's queue.
@@ -103,7 +105,7 @@ impl<S: Scheduler, R> Core<S, R> {
         self.note_next_packet();
         // Pacing opens paths between acknowledgements, so the scheduler is always asked.
         let alone = self.waits_without_room && !observer.hears_decisions() && !self.paces;
-        if alone && !self.any_room() {
+        if alone && !self.any_room(asking.full) {
             // Nobody asks when there is nothing to decide about, and that is no waiting either.
             let queued = self.asks_on && self.queued_segments > 0;
             self.counters.waits +=
@@ -138,6 +140,7 @@ impl<S: Scheduler, R> Core<S, R> {
             return Ok(false);
         }
         if let Decision::Assign { path, .. } = decision
+            && self.queued_segments >= MAX_QUEUED as u64
             && self.paths.get(path.index()).is_some_and(|path| path.queue.len() >= MAX_QUEUED)
         {
             // It waits until some of its queue has left.
@@ -150,9 +153,11 @@ impl<S: Scheduler, R> Core<S, R> {
             .map_err(|fault| Error::Scheduler { at: now, fault })?;
         self.backlog = self.asks_on && !self.hands_over() && self.queued_segments > 0;
         let queued = self.queued_segments + self.at_once.map_or(0, |leaving| u64::from(leaving.segments));
+        let within = |leaving: AtOnce| !self.needs.assign_ahead && self.room() == u64::from(leaving.segments);
         self.asking = Some(Asking {
             decisions: asking.decisions + 1,
             assigned: (asking.assigned + queued).saturating_sub(queued_before),
+            full: self.at_once.is_some_and(within),
         });
         Ok(true)
     }
@@ -170,20 +175,6 @@ impl<S: Scheduler, R> Core<S, R> {
             for index in 0..self.paths.len() {
                 self.paths[index].set_next_packet(next);
                 self.paths[index].touch_amounts();
-            }
-        }
-    }
-
-    /// Notes the windows that have no room for waiting data. Call it when no more packets can
-    /// leave.
-    pub(crate) fn note_limits(&mut self) {
-        let unassigned = self.stream.uncut() > 0 || self.stream.recalled() > 0;
-        for path in &mut self.paths {
-            if unassigned || path.has_something_waiting() {
-                path.note_limit();
-            }
-            if path.pacer.is_some() {
-                path.note_limited_flight();
             }
         }
     }
@@ -284,7 +275,8 @@ impl<S: Scheduler, R> Core<S, R> {
         if facts.is_usable() { Ok(()) } else { Err(SchedulerFault::UnusablePath(path, facts.state)) }
     }
 
-    /// True if no other data would leave before, or beside, newly assigned segments of the path.
+    /// True if no other data would leave before, or beside, newly assigned segments of the path. The
+    /// facts are up to date.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn leaves_next(&self, path: PathId) -> bool {
         !self.paths[path.index()].has_write_queue
@@ -292,7 +284,7 @@ impl<S: Scheduler, R> Core<S, R> {
             && !self.may_copy
             && self.queued_segments == 0
             && self.stream.recalled() == 0
-            && !self.paths.iter().any(PathSender::has_something_waiting)
+            && !self.facts.iter().any(|path| path.lost + path.queued > 0)
     }
 
     /// Moves segments to the queue of a path, as many as it takes.
@@ -306,11 +298,9 @@ impl<S: Scheduler, R> Core<S, R> {
         }
         let room = MAX_QUEUED.saturating_sub(self.paths[index].queue.len());
         for _ in 0..room.min(segments as usize) {
-            let frontier = self.stream.frontier();
+            let held = self.stream.frontier_offset();
             let Some(segment) = self.stream.assign(path.0) else { break };
-            if segment == frontier {
-                self.held += self.stream.get(segment).map_or(0, |s| u64::from(s.bytes()));
-            }
+            self.held += self.stream.frontier_offset() - held;
             // The segment goes to the end, unless it was recalled from another queue. Queues are
             // ascending, so a later segment without room at the receiver never blocks an earlier
             // one that would make room.

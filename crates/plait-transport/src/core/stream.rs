@@ -282,7 +282,7 @@ impl Stream {
             entry.newest = TransmissionId::new(path, 0);
             return Some(segment);
         }
-        self.cut(TransmissionId::new(path, 0), false)
+        Some(self.cut(TransmissionId::new(path, 0), self.next_bytes()?, false))
     }
 
     /// Returns the payload bytes of the next segment that was never assigned.
@@ -324,23 +324,22 @@ impl Stream {
         self.segments.get(segment).map(StreamSegment::bytes)
     }
 
-    /// Cuts the next segment, which leaves at once as a transmission of `path`, and returns its
-    /// number.
+    /// Cuts the next segment, of [`Stream::next_bytes`] bytes, which leaves at once as this
+    /// transmission. Returns its number.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn cut_and_send(&mut self, path: u8, transmission: u64) -> Option<u64> {
-        self.cut(TransmissionId::new(path, transmission), true)
+    pub(crate) fn cut_and_send(&mut self, newest: TransmissionId, bytes: u32) -> u64 {
+        self.cut(newest, bytes, true)
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn cut(&mut self, newest: TransmissionId, sent: bool) -> Option<u64> {
-        let bytes = self.next_bytes()?;
+    fn cut(&mut self, newest: TransmissionId, bytes: u32, sent: bool) -> u64 {
         if self.uncut_segments != ENDLESS && !self.may_span {
             self.uncut_segments -= 1;
         }
         self.messages.cut(bytes, self.frontier(), self.frontier_offset);
         let number = self.segments.push(StreamSegment::new(newest, self.frontier_offset, bytes, sent));
         self.frontier_offset += u64::from(bytes);
-        Some(number)
+        number
     }
 
     /// Fills the last segment if it is `segment`, is unsent, and waits on one path only. Returns

@@ -3,12 +3,15 @@
 use super::{Core, PathSender};
 use plait_sched::{Scheduler, Time};
 
+/// The time of a timer that is not set.
+pub(crate) const NEVER: Time = Time::MAX;
+
 impl<S: Scheduler, R> Core<S, R> {
     /// The earliest retransmission timer, scheduler's wait, or timer of the protocol: `own` of a
-    /// path's loss recovery. [`Time::MAX`] is never.
+    /// path's loss recovery.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn next_timer(&self, own: impl Fn(&R) -> Time) -> Time {
-        let timer = |path: &PathSender<R>| moment(path.retransmission_timer).min(own(&path.recovery));
+        let timer = |path: &PathSender<R>| path.retransmission_timer.min(own(&path.recovery));
         let next = self.paths.iter().map(timer).fold(moment(self.wake), Time::min);
         if self.paces { next.min(self.next_departure()) } else { next }
     }

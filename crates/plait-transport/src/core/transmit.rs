@@ -2,7 +2,7 @@
 
 use super::schedule::AtOnce;
 use super::transmission::{Transmission, TransmissionId};
-use super::{Core, SegmentState, WindowRule};
+use super::{Core, NEVER, PathSender, SegmentState, WindowRule};
 use crate::congestion::{CongestionController, CongestionEvent};
 use crate::observer::{Observer, SendReason, Sent};
 use crate::packet::Data;
@@ -152,28 +152,26 @@ impl<S: Scheduler, R> Core<S, R> {
     pub(crate) fn send_at_once(&mut self, now: Time, observer: &mut impl Observer) -> Option<Outgoing> {
         let AtOnce { index, segments } = self.at_once?;
         let bytes = self.stream.next_bytes()?;
-        let path = &self.paths[index];
-        let segment = self.stream.frontier();
-        let open =
-            path.has_room(self.counted(bytes)) && path.takes(now, segment) && path.own_window == u64::MAX;
-        let begins = self.window.admits(self.stream.frontier_offset(), bytes, self.counted(bytes))
-            || self.window.is_probed()
-            || self.is_awaited(segment);
+        let (segment, offset, counted) =
+            (self.stream.frontier(), self.stream.frontier_offset(), self.counted(bytes));
+        let begins =
+            self.window.admits(offset, bytes, counted) || self.window.is_probed() || self.is_awaited(segment);
+        let (path, sender) = (PathId(index as u8), &mut self.paths[index]);
+        let open = sender.has_room(counted) && sender.takes(now, segment) && sender.own_window == u64::MAX;
         self.at_once = None;
         if !open || !begins || self.facts[index].limit < u32::MAX {
-            self.assign(PathId(index as u8), segments);
+            self.assign(path, segments);
             return None;
         }
         if segments > 1 {
             self.at_once = Some(AtOnce { index, segments: segments - 1 });
         }
-        let offset = self.stream.frontier_offset();
-        let (path, number) = (PathId(index as u8), self.paths[index].next_number());
-        let segment = self.stream.cut_and_send(path.0, number)?;
+        let number = sender.next_number();
+        sender.note_new(now, segment);
+        self.stream.cut_and_send(TransmissionId::new(path.0, number), bytes);
         self.held += u64::from(bytes);
-        self.window.sent(self.counted(bytes));
+        self.window.sent(counted);
         self.sent_end = segment + 1;
-        self.paths[index].note_new(now, segment);
         let taken = Outgoing {
             path,
             data: Data { segment, bytes },
@@ -253,7 +251,8 @@ impl<S: Scheduler, R> Core<S, R> {
         if clear && sender.flight.remembers_settled() && !sender.times() {
             sender.timed = Some(number);
         }
-        let transmission = self.note_leaving(now, (path, number), data, reason, observer);
+        sender.note_leaving(now, data.bytes + overhead);
+        let transmission = self.count_leaving(now, (path, number), data, reason, observer);
         Outgoing { transmission, ..taken }
     }
 
@@ -295,7 +294,8 @@ impl<S: Scheduler, R> Core<S, R> {
         let (path, reason) = (PathId(index as u8), SendReason::Retransmission);
         let bytes = sent.bytes() - self.config.counted_overhead;
         let data = Data { segment: sent.segment, bytes };
-        let transmission = self.note_leaving(now, (path, number), data, reason, observer);
+        self.paths[index].note_leaving(now, sent.bytes());
+        let transmission = self.count_leaving(now, (path, number), data, reason, observer);
         let again = Outgoing {
             path,
             data,
@@ -313,10 +313,10 @@ impl<S: Scheduler, R> Core<S, R> {
         again
     }
 
-    /// Notes that data leaves under this number of the path: timers, counters and observer. Returns
-    /// the transmission's number in the connection.
+    /// Counts data that leaves under this number of the path, and tells the observer. Returns the
+    /// transmission's number in the connection.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn note_leaving(
+    fn count_leaving(
         &mut self,
         now: Time,
         (path, number): (PathId, u64),
@@ -324,19 +324,6 @@ impl<S: Scheduler, R> Core<S, R> {
         reason: SendReason,
         observer: &mut impl Observer,
     ) -> u64 {
-        let sender = &mut self.paths[path.index()];
-        sender.sent += 1;
-        if sender.flight.segments() == 1 {
-            let (idle, app_limited) = (now.since(sender.last_sent), sender.flight.is_limited());
-            sender.control.on_event(now, CongestionEvent::Resumed { idle, app_limited });
-        }
-        sender.last_sent = now;
-        sender.pace(now, data.bytes + self.config.counted_overhead);
-        if sender.retransmission_timer.is_none() {
-            sender.retransmission_timer = Some(now.saturating_add(sender.rtt.rto()));
-        }
-        sender.idle_from = now;
-        self.paths[path.index()].touch_amounts();
         match reason {
             SendReason::New => {}
             SendReason::Retransmission => self.counters.retransmissions += 1,
@@ -360,5 +347,24 @@ impl<S: Scheduler, R> Core<S, R> {
             self.ask_again = self.needs.reinject || bytes < self.config.segment_bytes;
         }
         self.notify(&Event::Sent { path, segment, retransmission: !first_time });
+    }
+}
+
+impl<R> PathSender<R> {
+    /// Notes that a packet of `counted` bytes leaves.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn note_leaving(&mut self, now: Time, counted: u32) {
+        self.sent += 1;
+        if self.flight.segments() == 1 {
+            let (idle, app_limited) = (now.since(self.last_sent), self.flight.is_limited());
+            self.control.on_event(now, CongestionEvent::Resumed { idle, app_limited });
+        }
+        self.last_sent = now;
+        self.pace(now, counted);
+        if self.retransmission_timer == NEVER {
+            self.restart_timer(now);
+        }
+        self.idle_from = now;
+        self.touch_amounts();
     }
 }

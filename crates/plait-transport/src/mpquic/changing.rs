@@ -4,7 +4,7 @@
 use super::ecn::Marking;
 use super::sender::Sender;
 use super::space::{Phase, Space};
-use crate::core::PathConfig;
+use crate::core::{NEVER, PathConfig};
 use crate::observer::Observer;
 use crate::packet::quic::{OneRtt, Packet, PathAck, PathBackup};
 use crate::protocol::PathChange;
@@ -115,8 +115,8 @@ impl<S: Scheduler> Sender<S> {
         self.core.renew_path(index, &self.config.core_rules(), path);
         let marking = Marking::new(self.config.ecn);
         let space = &mut self.core.paths[index].recovery;
-        (space.phase, space.loss_timer, space.probes) = (Phase::Closed, None, 0);
-        (space.silent, space.asked, space.verdict) = (false, false, None);
+        (space.phase, space.loss_timer, space.probes) = (Phase::Closed, NEVER, 0);
+        (space.silent, space.asked, space.verdict) = (false, false, NEVER);
         space.withdrawn_until = None;
         space.marking = marking;
         self.core.note_opportunity();

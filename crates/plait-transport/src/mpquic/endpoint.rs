@@ -98,7 +98,9 @@ impl<S: Scheduler> Protocol<S> for Endpoint<S> {
         sink: &mut impl SinkOf<Packet>,
         observer: &mut impl Observer,
     ) -> Result<(), Error> {
-        self.sender.transmit(now, &mut self.receiver, sink, observer)?;
+        if !self.sender.is_silent() {
+            self.sender.transmit(now, &mut self.receiver, sink, observer)?;
+        }
         while let Some(path) = self.receiver.due() {
             let mut packet = OneRtt::new(self.sender.number(now, path));
             self.receiver.acknowledge(now, path, &mut packet);

@@ -3,7 +3,7 @@
 use super::sender::Sender;
 use super::space::Space;
 use crate::congestion::{CongestionController, CongestionEvent};
-use crate::core::{ANY_PATH, PathSender, Transmission, TransmissionState};
+use crate::core::{ANY_PATH, NEVER, PathSender, Transmission, TransmissionState};
 use crate::observer::Observer;
 use crate::rtt::RttEstimator;
 use plait_sched::{Duration, Event, PathId, PathState, Scheduler, Time};
@@ -46,7 +46,7 @@ impl PathSender<Space> {
     /// Returns when the first and the last of the lost packets were sent.
     fn look_for_lost(&mut self, now: Time, largest: u64, lost: &mut Vec<u64>) -> Option<(Time, Time)> {
         let patience = patience(&self.rtt);
-        let (mut timer, mut span): (Option<Time>, Option<(Time, Time)>) = (None, None);
+        let (mut timer, mut span) = (NEVER, None::<(Time, Time)>);
         for number in self.flight.first()..largest {
             let Some(sent) = self.flight.get(number).filter(|sent| sent.is_in_flight()) else { continue };
             let overdue = sent.sent_at.saturating_add(patience);
@@ -54,7 +54,7 @@ impl PathSender<Space> {
                 lost.push(number);
                 span = Some((span.map_or(sent.sent_at, |span| span.0), sent.sent_at));
             } else {
-                timer = Some(timer.map_or(overdue, |timer| timer.min(overdue)));
+                timer = timer.min(overdue);
             }
         }
         self.recovery.loss_timer = timer;
@@ -97,8 +97,7 @@ impl PathSender<Space> {
             self.reduced_window = Some(self.used().max(self.segment));
             self.touch();
         } else {
-            let timer = &mut self.recovery.loss_timer;
-            *timer = Some(timer.map_or(overdue, |timer| timer.min(overdue)));
+            self.recovery.loss_timer = self.recovery.loss_timer.min(overdue);
         }
     }
 
@@ -112,7 +111,7 @@ impl PathSender<Space> {
         let questions =
             if self.flight.segments() == 0 { space.questions.saturating_sub(1).min(8) } else { 0 };
         let timer = begins.saturating_add(self.rtt.rto().saturating_mul(1 << questions));
-        self.retransmission_timer = (waits && space.loss_timer.is_none()).then_some(timer);
+        self.retransmission_timer = if waits && space.loss_timer == NEVER { timer } else { NEVER };
     }
 }
 
@@ -143,7 +142,7 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn probe_timeout(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let path = &mut self.core.paths[index];
         let waits = path.flight.segments() > 0 || path.recovery.asked;
-        path.retransmission_timer = None;
+        path.retransmission_timer = NEVER;
         let set_aside = self.core.facts()[index].state == PathState::PotentiallyFailed;
         if !waits && !set_aside {
             return;
@@ -173,7 +172,7 @@ impl<S: Scheduler> Sender<S> {
         }
         if doubtful && path.errors == 1 {
             let path = &mut self.core.paths[index];
-            path.recovery.verdict = Some(now.saturating_add(patience(&path.rtt)));
+            path.recovery.verdict = now.saturating_add(patience(&path.rtt));
         } else {
             self.set_aside(now, index, observer);
         }
@@ -235,7 +234,7 @@ impl<S: Scheduler> Sender<S> {
     /// Something came back for packets of the path: it works.
     pub(super) fn hear(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let path = &mut self.core.paths[index];
-        (path.recovery.silent, path.recovery.verdict) = (false, None);
+        (path.recovery.silent, path.recovery.verdict) = (false, NEVER);
         path.recovery.withdrawn_until = None;
         path.silence = 0;
         path.errors = 0;

@@ -4,7 +4,7 @@ use super::loss::{PROBE_CANDIDATES, PROBES};
 use super::receiver::Receiver;
 use super::space::{Phase, Space};
 use super::{CAPABILITIES, Config};
-use crate::core::{Core, Outgoing, PathConfig};
+use crate::core::{Core, NEVER, Outgoing, PathConfig};
 use crate::error::Error;
 use crate::observer::{Observer, SendReason};
 use crate::packet::quic::{OneRtt, Packet, PathAck, Stream};
@@ -146,17 +146,16 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn handle_timeout(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error> {
         for index in 0..self.core.paths.len() {
             self.retry_open(now, index);
-            let due = |timer: Option<Time>| timer.is_some_and(|timer| timer <= now);
-            if due(self.core.paths[index].recovery.verdict) {
-                self.core.paths[index].recovery.verdict = None;
+            if self.core.paths[index].recovery.verdict <= now {
+                self.core.paths[index].recovery.verdict = NEVER;
                 self.set_aside(now, index, observer);
                 self.arm(index);
             }
-            if due(self.core.paths[index].recovery.loss_timer) {
+            if self.core.paths[index].recovery.loss_timer <= now {
                 self.detect_losses(now, index, observer);
                 self.core.paths[index].heed_silence(now);
                 self.arm(index);
-            } else if due(self.core.paths[index].retransmission_timer) {
+            } else if self.core.paths[index].retransmission_timer <= now {
                 self.probe_timeout(now, index, observer);
                 self.arm(index);
             }
@@ -172,6 +171,16 @@ impl<S: Scheduler> Sender<S> {
         Ok(())
     }
 
+    fn has_probes(&self) -> bool {
+        self.core.paths.iter().any(|path| path.recovery.probes > 0)
+    }
+
+    /// True if [`Sender::transmit`] sends nothing.
+    #[inline]
+    pub(super) fn is_silent(&self) -> bool {
+        self.core.is_silent() && self.started && self.control.is_empty() && !self.has_probes()
+    }
+
     /// See [`crate::endpoint::Endpoint::transmit`].
     pub(super) fn transmit(
         &mut self,
@@ -185,30 +194,24 @@ impl<S: Scheduler> Sender<S> {
             self.started = true;
             self.open_paths(now);
         }
-        self.transmit_control(now, receiver, sink);
-        let probes = self.core.paths.iter().any(|path| path.recovery.probes > 0);
+        if !self.control.is_empty() {
+            self.transmit_control(now, receiver, sink);
+        }
+        let probes = self.has_probes();
         if !probes && self.core.is_silent() {
             return Ok(());
         }
         self.core.may_copy = probes;
         loop {
             self.core.run_scheduler(now, observer)?;
-            let probe = if probes { self.next_probe(now, observer) } else { None };
-            let Some(out) = probe.or_else(|| self.core.next_data(now, observer)) else { break };
-            let Outgoing { path, data, offset, number, transmission, reason, .. } = out;
-            let ecn = self.core.paths[path.index()].recovery.marking.of_new();
-            if let Packet::OneRtt(packet) = &mut self.data {
-                (packet.number, packet.stream, packet.ecn) = (number, Some(Stream { data, offset }), ecn);
-                (packet.ack, packet.max_data) = (None, None);
-                receiver.acknowledge(now, path, packet);
+            let at_once = if probes { None } else { self.core.send_at_once(now, observer) };
+            if let Some(out) = at_once {
+                self.leave(now, &out, receiver, sink);
+            } else if !(probes || self.core.has_other_data())
+                || !self.send_other(now, receiver, sink, observer)
+            {
+                break;
             }
-            let origin = Origin::Sender { offset: Some(offset) };
-            let transmit = Transmit { path, packet: &self.data, transmission, origin };
-            match reason {
-                SendReason::New | SendReason::Reinjection => sink.send(&transmit),
-                SendReason::Retransmission => sink.send_again(&transmit),
-            }
-            self.arm(path.index());
         }
         self.core.note_limits();
         let blocked_at = self.core.blocked_at();
@@ -219,6 +222,40 @@ impl<S: Scheduler> Sender<S> {
             self.ping(now, blocked_at, receiver, sink);
         }
         Ok(())
+    }
+
+    /// Sends the next probe, or data that is not the first of an assignment that leaves at once.
+    #[inline(never)]
+    fn send_other(
+        &mut self,
+        now: Time,
+        receiver: &mut Receiver,
+        sink: &mut impl SinkOf<Packet>,
+        observer: &mut impl Observer,
+    ) -> bool {
+        let Some(out) = self.next_probe(now, observer).or_else(|| self.core.next_data(now, observer)) else {
+            return false;
+        };
+        self.leave(now, &out, receiver, sink);
+        true
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn leave(&mut self, now: Time, out: &Outgoing, receiver: &mut Receiver, sink: &mut impl SinkOf<Packet>) {
+        let &Outgoing { path, data, offset, number, transmission, reason, .. } = out;
+        let ecn = self.core.paths[path.index()].recovery.marking.of_new();
+        if let Packet::OneRtt(packet) = &mut self.data {
+            (packet.number, packet.stream, packet.ecn) = (number, Some(Stream { data, offset }), ecn);
+            (packet.ack, packet.max_data) = (None, None);
+            receiver.acknowledge(now, path, packet);
+        }
+        let origin = Origin::Sender { offset: Some(offset) };
+        let transmit = Transmit { path, packet: &self.data, transmission, origin };
+        match reason {
+            SendReason::New | SendReason::Reinjection => sink.send(&transmit),
+            SendReason::Retransmission => sink.send_again(&transmit),
+        }
+        self.arm(path.index());
     }
 
     /// If flow control alone blocks all data, sends DATA_BLOCKED on the path with the shortest

@@ -3,7 +3,7 @@
 use super::Config;
 use super::ecn::Marking;
 use super::late::BelievedLost;
-use crate::core::{PathSender, moment};
+use crate::core::{NEVER, PathSender};
 use crate::packet::quic::PathAck;
 use crate::run_set::RunSet;
 use plait_sched::{Duration, Time};
@@ -31,9 +31,9 @@ pub(crate) struct Space {
     /// Taken for lost.
     pub(super) believed_lost: BelievedLost,
     /// When packets that others overtook count as lost.
-    pub(super) loss_timer: Option<Time>,
+    pub(super) loss_timer: Time,
     /// When the path is set aside, unless its probes are answered.
-    pub(super) verdict: Option<Time>,
+    pub(super) verdict: Time,
     /// The peer hears nothing on it, and said so on another path.
     pub(super) silent: bool,
     /// Number of PATH_STATUS_BACKUP frames that this end sent for the path.
@@ -73,8 +73,8 @@ impl Space {
             acknowledged: RunSet::new(),
             largest: None,
             believed_lost: BelievedLost::default(),
-            loss_timer: None,
-            verdict: None,
+            loss_timer: NEVER,
+            verdict: NEVER,
             silent: false,
             backups_sent: 0,
             backup_received: None,
@@ -91,10 +91,10 @@ impl Space {
         }
     }
 
-    /// When the first of the path's own timers runs out; [`Time::MAX`] for never.
+    /// When the first of the path's own timers runs out; [`NEVER`] if none is set.
     #[inline]
     pub(super) fn next_timer(&self) -> Time {
-        let timers = moment(self.loss_timer).min(moment(self.verdict));
+        let timers = self.loss_timer.min(self.verdict);
         match self.phase {
             Phase::Opening { retry } => retry.min(timers),
             Phase::Closed | Phase::Open => timers,
@@ -176,7 +176,7 @@ impl PathSender<Space> {
             // than the shortest round trip.
             self.rtt.sample_delayed(round_trip, ack.delay.min(self.recovery.ack_delay));
             self.note_progress();
-            (self.news.rtt, self.news.newest_rtt) = (Some(round_trip), Some(round_trip));
+            (self.news.ack.rtt, self.news.ack.newest_rtt) = (Some(round_trip), Some(round_trip));
         }
     }
 

@@ -79,6 +79,7 @@ impl ClockConfig {
 
     /// Adds one sample of each direction's delay to the averages: 7/8 of the old value and 1/8 of
     /// the new one, as for round-trip times.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn sample(&self, delays: &mut Option<OneWayDelays>, now: Time, timestamp: u32, echo: u32) {
         let forward = self.between(echo, timestamp);
         let backward = self.between(timestamp, self.at_sender(now));

@@ -4,6 +4,7 @@ use super::ack_delay::AckDelay;
 use super::ecn::Echoing;
 use super::grant::PACKET_MEMORY;
 use super::{Config, Rules};
+use crate::packet::Data;
 use crate::packet::tcp::{Ack, TcpSegment};
 use crate::run_set::RunSet;
 use plait_sched::Time;
@@ -35,8 +36,9 @@ pub(super) struct Incoming {
     pub(super) arrived: RunSet,
     /// Runs beyond a gap, the most recently changed first (RFC 2018 §4).
     recent: [Option<(u64, u64)>; REMEMBERED_RUNS],
-    /// Segments beyond a gap, from the first missing segment on, if they are held back.
-    held: VecDeque<Option<TcpSegment>>,
+    /// Data of the segments beyond a gap and its offset in the stream, from the first missing
+    /// segment on, if it is held back.
+    held: VecDeque<Option<(Data, u64)>>,
     /// Bytes of the segments held back.
     held_bytes: u64,
     /// Bytes received in order.
@@ -143,6 +145,7 @@ impl Incoming {
 
     /// Records a segment at its `place`. With `keep`, holds it back while earlier segments are
     /// missing.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn take(&mut self, place: Place, segment: &TcpSegment, keep: bool, rules: &Rules) {
         self.unacknowledged = self.unacknowledged.saturating_add(1);
         match place {
@@ -173,7 +176,7 @@ impl Incoming {
                     if offset >= self.held.len() {
                         self.held.resize(offset + 1, None);
                     }
-                    self.held[offset] = Some(*segment);
+                    self.held[offset] = Some((segment.data, segment.offset));
                     self.held_bytes += u64::from(segment.data.bytes);
                 }
                 if let Some((first, last)) = self.arrived.insert(segment.number) {
@@ -199,16 +202,15 @@ impl Incoming {
         rules.hurry(&mut self.delay);
     }
 
-    /// Returns the next segment that waited for the one [taken](Self::take) in order. Call until it
-    /// returns `None`.
-    pub(super) fn released(&mut self) -> Option<TcpSegment> {
+    /// Returns the data and the offset of the next segment that waited for the one
+    /// [taken](Self::take) in order. Call until it returns `None`.
+    pub(super) fn released(&mut self) -> Option<(Data, u64)> {
         // The first place is that of the segment in order.
-        let segment = self.held.get(1).copied().flatten();
-        self.held.pop_front();
-        let bytes = segment.map_or(0, |segment| u64::from(segment.data.bytes));
-        self.held_bytes -= bytes;
-        self.bytes += bytes;
-        segment
+        self.held.pop_front()?;
+        let (data, offset) = self.held.front().copied().flatten()?;
+        self.held_bytes -= u64::from(data.bytes);
+        self.bytes += u64::from(data.bytes);
+        Some((data, offset))
     }
 
     /// True if a delayed acknowledgement must leave before a segment is [taken](Self::take)

@@ -37,7 +37,7 @@ impl<S: Scheduler> Sender<S> {
         let before = path.flight.first();
         let restored = path.read_by_order(now, ack);
         let progress = path.flight.first() > before;
-        let arrivals = path.news.segments > 0;
+        let arrivals = path.news.ack.segments > 0;
         if !restored.is_empty() {
             // Segments that are in flight again need no copy on another subflow.
             self.reinjections.retain(|segment| restored.binary_search(segment).is_err());
@@ -113,8 +113,8 @@ impl PathSender<Subflow> {
         if let Some(rtt) = self.round_trip(now, ack.echo, timer(sample.oldest), progress) {
             self.rtt.sample(rtt);
             self.note_progress();
-            self.news.rtt = Some(rtt);
-            self.news.newest_rtt = timer(sample.oldest).map(|_| now.since(sample.newest));
+            self.news.ack.rtt = Some(rtt);
+            self.news.ack.newest_rtt = timer(sample.oldest).map(|_| now.since(sample.newest));
         }
         (sample.latest_end.checked_sub(1), sample.original)
     }
@@ -150,8 +150,8 @@ impl PathSender<Subflow> {
     fn settle(&mut self, now: Time, number: u64, sample: &mut Sample) {
         let left = self.flight.leave(number, TransmissionState::Acknowledged).map(|(sent, _)| sent);
         let Some(sent) = left.or_else(|| self.flight.revive(number)) else { return };
-        self.news.bytes += u64::from(sent.bytes());
-        self.news.segments += 1;
+        self.news.ack.bytes += u64::from(sent.bytes());
+        self.news.ack.segments += 1;
         let order_end = sent.order(number) + 1;
         sample.latest_end = sample.latest_end.max(order_end);
         sample.original |= sent.first_time() && number < self.recovery_end;
@@ -180,9 +180,9 @@ impl PathSender<Subflow> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn control_window(&mut self, now: Time, progress: bool, grow_in_recovery: bool, shares: &[Share]) {
         let repairing = self.recovery.repair == Repairing::Losses && !grow_in_recovery;
-        let bytes = self.news.bytes;
+        let bytes = self.news.ack.bytes;
         // Bytes of duplicate acknowledgements are withheld until an acknowledgement advances.
-        self.news.bytes = if progress || repairing || grow_in_recovery {
+        self.news.ack.bytes = if progress || repairing || grow_in_recovery {
             bytes + if grow_in_recovery { 0 } else { core::mem::take(&mut self.recovery.withheld) }
         } else {
             self.recovery.withheld += bytes;

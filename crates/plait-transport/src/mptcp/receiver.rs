@@ -244,7 +244,7 @@ impl Receiver {
         // A short segment ends a write (tcp_measure_rcv_mss).
         subflow.pushed |= segment.push || bytes < self.config.segment_bytes();
         if place == Place::Ahead && !self.config.multipath {
-            self.waiting.insert(segment.data.segment, bytes, pages(segment));
+            self.waiting.insert(segment.data.segment, bytes, pages(segment.offset, segment.data.bytes));
         }
         if place == Place::Known || self.announced.insert(segment.data.segment).is_none() {
             observer.duplicate(now, path, segment.data.segment);
@@ -354,10 +354,21 @@ impl Receiver {
     /// Sends pending packets. Call after every input.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn transmit(&mut self, sink: &mut impl SinkOf<Packet>) {
-        self.outgoing.empty(|path, packet| {
-            let origin = Origin::Receiver(&self.reassembly);
+        let origin = Origin::Receiver(&self.reassembly);
+        if let Some((path, packet)) = self.outgoing.take_first() {
             sink.send(&Transmit { path, packet, transmission: 0, origin });
-        });
+        }
+        if self.outgoing.has_others() {
+            self.transmit_others(sink);
+        }
+    }
+
+    #[inline(never)]
+    fn transmit_others(&mut self, sink: &mut impl SinkOf<Packet>) {
+        let origin = Origin::Receiver(&self.reassembly);
+        for (path, packet) in self.outgoing.others.drain(..) {
+            sink.send(&Transmit { path, packet: &packet, transmission: 0, origin });
+        }
     }
 
     /// Returns the time of the next call of [`Receiver::handle_timeout`].

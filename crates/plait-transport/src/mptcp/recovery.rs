@@ -5,7 +5,7 @@ use super::rules::{Losses, Reinjection};
 use super::sender::Sender;
 use super::subflow::{Probe, Resent, Subflow};
 use crate::congestion::{CongestionEvent, Repairing};
-use crate::core::{PathSender, TransmissionState, insert_ascending, merge_ascending};
+use crate::core::{NEVER, PathSender, TransmissionState, insert_ascending, merge_ascending};
 use crate::observer::Observer;
 use plait_sched::{Duration, Event, Path, PathId, PathState, Scheduler, Time};
 
@@ -48,7 +48,7 @@ impl PathSender<Subflow> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn find_lost(&mut self, now: Time) -> u32 {
         let subflow = &mut self.recovery;
-        subflow.loss_timer = None;
+        subflow.loss_timer = NEVER;
         let Some(latest) = subflow.latest_ends[0].checked_sub(1) else { return 0 };
         let number = subflow.judged.max(self.flight.first());
         if subflow.resent.is_empty()
@@ -73,7 +73,7 @@ impl PathSender<Subflow> {
         let mut judge = |order: u64, sent_at: Time| {
             // No later transmission has arrived, so this one may still be in flight.
             if order >= latest {
-                return Judgement::Wait(None);
+                return Judgement::Wait(NEVER);
             }
             // RFC 8985 §6.2, step 4: once reordering was seen, only time decides.
             if let Some(window) = window {
@@ -82,7 +82,7 @@ impl PathSender<Subflow> {
                     losses += 1;
                     return Judgement::Lost;
                 }
-                return Judgement::Wait(Some(due));
+                return Judgement::Wait(due);
             }
             // A tail gets no third later arrival, so its time is shorter. Elsewhere the third
             // arrival normally decides first. Behind a standing queue it comes well after a round
@@ -94,10 +94,9 @@ impl PathSender<Subflow> {
                 losses += 1;
                 return Judgement::Lost;
             }
-            Judgement::Wait(Some(due))
+            Judgement::Wait(due)
         };
-        let mut timer: Option<Time> = None;
-        let mut note = |due: Option<Time>| timer = timer.into_iter().chain(due).min();
+        let mut timer = NEVER;
 
         // First list: segments sent once. Their numbers are in the order of sending, and numbers
         // below `judged` need no second look. Segments that were retransmitted meanwhile are in the
@@ -112,7 +111,7 @@ impl PathSender<Subflow> {
                         insert_ascending(&mut subflow.lost, number);
                     }
                     Judgement::Wait(due) => {
-                        note(due);
+                        timer = timer.min(due);
                         break;
                     }
                 }
@@ -133,7 +132,7 @@ impl PathSender<Subflow> {
                         insert_ascending(&mut subflow.lost, number);
                     }
                     Judgement::Wait(due) => {
-                        note(due);
+                        timer = timer.min(due);
                         break;
                     }
                 }
@@ -201,32 +200,34 @@ impl PathSender<Subflow> {
     }
 
     /// Sets the timers after a transmission or an acknowledgement.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn arm_timers(&mut self, now: Time, progress: bool) {
         let subflow = &mut self.recovery;
         let unacknowledged = self.flight.next() > self.flight.first();
         if !unacknowledged {
-            self.retransmission_timer = None;
-            subflow.probe_timer = None;
+            self.retransmission_timer = NEVER;
+            subflow.probe_timer = NEVER;
             return;
         }
-        if progress || self.retransmission_timer.is_none() {
-            self.retransmission_timer = Some(now.saturating_add(self.rtt.rto()));
+        if progress || self.retransmission_timer == NEVER {
+            self.retransmission_timer = now.saturating_add(self.rtt.rto());
         }
         let may_probe =
             subflow.repair == Repairing::Nothing && subflow.lost.is_empty() && subflow.probe.is_none();
         let srtt = self.rtt.smoothed();
-        subflow.probe_timer = (may_probe && !srtt.is_zero()).then(|| {
+        subflow.probe_timer = if may_probe && !srtt.is_zero() {
             // The acknowledgement of a single segment may be delayed.
             let delay = if self.flight.segments() == 1 { subflow.ack_delay } else { Duration::ZERO };
-            let due = now.saturating_add(srtt * 2 + delay);
-            self.retransmission_timer.map_or(due, |timer| due.min(timer))
-        });
+            now.saturating_add(srtt * 2 + delay).min(self.retransmission_timer)
+        } else {
+            NEVER
+        };
     }
 
     /// Makes a probe due, because the tail got no acknowledgement for two round trips.
     pub(super) fn probe_timeout(&mut self) {
         let subflow = &mut self.recovery;
-        subflow.probe_timer = None;
+        subflow.probe_timer = NEVER;
         subflow.probe_due = true;
     }
 
@@ -261,7 +262,7 @@ impl PathSender<Subflow> {
         let subflow = &mut self.recovery;
         subflow.ecn.note_reduced();
         subflow.repair = Repairing::Timeout;
-        (subflow.loss_timer, subflow.probe_timer, subflow.probe) = (None, None, None);
+        (subflow.loss_timer, subflow.probe_timer, subflow.probe) = (NEVER, NEVER, None);
         subflow.probe_due = false;
         subflow.withheld = 0;
         subflow.resent.clear();
@@ -281,7 +282,7 @@ impl<S: Scheduler> Sender<S> {
     /// Handles the retransmission timer.
     pub(super) fn retransmission_timeout(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let path = &mut self.core.paths[index];
-        path.retransmission_timer = None;
+        path.retransmission_timer = NEVER;
         if path.outstanding() == 0 {
             return;
         }
@@ -328,5 +329,5 @@ impl<S: Scheduler> Sender<S> {
 enum Judgement {
     Lost,
     /// Neither this transmission nor later ones are lost yet. The time is that of the next check.
-    Wait(Option<Time>),
+    Wait(Time),
 }

@@ -15,9 +15,8 @@ use super::rules::Reinjection;
 use super::sender::Sender;
 use super::subflow::Phase;
 use super::wheel;
-use crate::core::{full_fragment_end, insert_ascending, moment, timer};
+use crate::core::{NEVER, full_fragment_end, insert_ascending};
 use crate::observer::Observer;
-use crate::packet::tcp::TcpSegment;
 use plait_sched::{Duration, PathId, PathState, Scheduler, Time};
 use std::collections::VecDeque;
 
@@ -40,10 +39,21 @@ struct Watch {
     stale: bool,
 }
 
+/// The data that a subflow is given at once.
+#[derive(Clone, Copy, Debug)]
+struct Burst {
+    index: usize,
+    /// The subflow's pending timer from before.
+    timer: Time,
+    /// The connection's timer is set for it. Until the end of the burst, only repairs change a timer
+    /// that this depends on.
+    given: bool,
+}
+
 /// The connection's own timer, and its retransmissions.
 #[derive(Clone, Debug)]
 pub(super) struct Reinjections {
-    timer: Option<Time>,
+    timer: Time,
     /// Time at which a data acknowledgement last advanced.
     advanced: Option<Time>,
     period: Duration,
@@ -54,14 +64,13 @@ pub(super) struct Reinjections {
     anywhere: VecDeque<u64>,
     /// True if the timer has expired and its copies leave now.
     ran_out: bool,
-    /// The subflow that is being given data, and its pending timer from before.
-    burst: Option<(usize, Option<Time>)>,
+    burst: Option<Burst>,
 }
 
 impl Reinjections {
     pub(super) fn new(paths: usize) -> Self {
         Self {
-            timer: None,
+            timer: NEVER,
             advanced: None,
             period: IDLE_PERIOD,
             watches: vec![Watch::default(); paths],
@@ -80,13 +89,13 @@ impl Reinjections {
 
     /// Stops the connection's own retransmissions.
     pub(super) fn stop(&mut self) {
-        self.timer = None;
+        self.timer = NEVER;
         self.copies.clear();
         self.anywhere.clear();
     }
 
     /// Returns the time at which the timer expires.
-    pub(super) const fn timer(&self) -> Option<Time> {
+    pub(super) const fn timer(&self) -> Time {
         self.timer
     }
 }
@@ -115,7 +124,8 @@ impl<S: Scheduler> Sender<S> {
         }
         let all = self.core.is_drained();
         self.repeats.advanced = Some(now);
-        self.repeats.timer = (!all).then(|| wheel::runs_out(now, now.saturating_add(self.repeats.period)));
+        self.repeats.timer =
+            if all { NEVER } else { wheel::runs_out(now, now.saturating_add(self.repeats.period)) };
     }
 
     /// Records that a subflow is about to be given data. The data leaves when the subflow gets no
@@ -125,15 +135,15 @@ impl<S: Scheduler> Sender<S> {
         if !self.has_connection_timer() || self.core.hands_over() {
             return;
         }
-        if self.repeats.burst.is_none_or(|(other, _)| other != index) {
+        if self.repeats.burst.is_none_or(|other| other.index != index) {
             self.repeats.burst = None;
-            self.repeats.burst = Some((index, self.pending_timer(index)));
+            self.repeats.burst = Some(Burst { index, timer: self.pending_timer(index), given: false });
         }
     }
 
     /// Sets the timer before the scheduler is asked for a subflow. With a scheduler that hands over
     /// data at once, the request sets the timer (`mptcp_subflow_get_send`), not the transmission.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn note_asked(&mut self, now: Time) {
         if self.core.hands_over() && self.core.is_to_ask() && self.has_connection_timer() {
             // A write does not restart a running timer (`__mptcp_push_pending`).
@@ -154,45 +164,49 @@ impl<S: Scheduler> Sender<S> {
 
     /// Records that the scheduler has given data to a subflow.
     pub(super) fn note_given(&mut self, now: Time) {
-        if self.has_connection_timer() && !self.core.hands_over() {
+        if let Some(burst) = &mut self.repeats.burst
+            && (!core::mem::replace(&mut burst.given, true) || self.repairs)
+        {
             self.set_period(now, true);
         }
     }
 
     /// Sets the period to the longest pending timer of the subflows (`mptcp_set_timeout`).
+    #[inline(never)]
     fn set_period(&mut self, now: Time, anew: bool) {
         let own = (0..self.core.paths.len()).filter(|&index| self.repeats.watches[index].silent == 0);
-        let longest = own.filter_map(|index| self.pending_timer(index)).fold(now, Time::max);
+        let pending = own.map(|index| self.pending_timer(index)).filter(|&timer| timer < NEVER);
+        let longest = pending.fold(now, Time::max);
         let left = longest.since(now);
         self.repeats.period = if left.is_zero() { IDLE_PERIOD } else { left };
         // Data that an acknowledgement admits is given to a subflow before the timer is set for
         // that acknowledgement (`ack_update_msk`).
-        if anew && self.repeats.advanced == Some(now) || self.repeats.timer.is_none() {
-            self.repeats.timer = Some(wheel::runs_out(now, now.saturating_add(self.repeats.period)));
+        if anew && self.repeats.advanced == Some(now) || self.repeats.timer == NEVER {
+            self.repeats.timer = wheel::runs_out(now, now.saturating_add(self.repeats.period));
         }
     }
 
     /// Returns the pending timer of a subflow: the answer to its SYN, a loss, the tail probe, or
     /// the retransmission timeout.
-    fn pending_timer(&self, index: usize) -> Option<Time> {
-        if let Some((_, timer)) = self.repeats.burst.filter(|&(path, _)| path == index) {
-            return timer;
+    fn pending_timer(&self, index: usize) -> Time {
+        if let Some(burst) = self.repeats.burst.filter(|burst| burst.index == index) {
+            return burst.timer;
         }
-        let subflow = &self.core.paths[index].recovery;
+        let path = &self.core.paths[index];
+        let subflow = &path.recovery;
         if let Phase::Opening { retry, confirming: false, .. } = subflow.phase {
-            return Some(retry);
+            return retry;
         }
-        let own = [subflow.loss_timer, subflow.probe_timer, self.core.paths[index].retransmission_timer];
-        let earliest = timer(own.into_iter().map(moment).fold(Time::MAX, Time::min))?;
-        Some(subflow.linux.due.map_or(earliest, |due| due.min(earliest)))
+        let earliest = subflow.loss_timer.min(subflow.probe_timer).min(path.retransmission_timer);
+        if earliest < NEVER { earliest.min(subflow.linux.due) } else { NEVER }
     }
 
     /// Handles the connection's timer, if it has expired.
     pub(super) fn handle_connection_timer(&mut self, now: Time, observer: &mut impl Observer) {
-        if self.repeats.timer.is_none_or(|timer| timer > now) {
+        if self.repeats.timer > now {
             return;
         }
-        self.repeats.timer = None;
+        self.repeats.timer = NEVER;
         self.repeats.ran_out = true;
         let idle = self.look_for_idle(now, observer);
         let sent = self.core.stream.first() < self.core.sent_end;
@@ -202,7 +216,7 @@ impl<S: Scheduler> Sender<S> {
             self.repeat_fragment(PathId(index as u8));
         }
         if !self.core.is_drained() {
-            self.repeats.timer = Some(wheel::runs_out(now, now.saturating_add(self.repeats.period)));
+            self.repeats.timer = wheel::runs_out(now, now.saturating_add(self.repeats.period));
         }
         self.core.note_opportunity();
     }
@@ -317,8 +331,9 @@ impl<S: Scheduler> Sender<S> {
     }
 }
 
-/// Number of pages of a segment's payload: two if the end of a full fragment is in it.
-pub(super) fn pages(segment: &TcpSegment) -> u8 {
-    let last = segment.offset.saturating_add(u64::from(segment.data.bytes.saturating_sub(1)));
-    1 + u8::from(last >= full_fragment_end(segment.offset))
+/// Number of pages of a payload at `offset` of the stream: two if the end of a full fragment is in
+/// it.
+pub(super) fn pages(offset: u64, bytes: u32) -> u8 {
+    let last = offset.saturating_add(u64::from(bytes.saturating_sub(1)));
+    1 + u8::from(last >= full_fragment_end(offset))
 }

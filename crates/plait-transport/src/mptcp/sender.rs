@@ -7,7 +7,7 @@ use super::subflow::{Phase, Subflow};
 use super::window::Seen;
 use super::{CAPABILITIES, Config};
 use crate::congestion::CongestionEvent;
-use crate::core::{Core, OneWayDelays, PathConfig, moment};
+use crate::core::{Core, OneWayDelays, PathConfig};
 use crate::error::Error;
 use crate::observer::Observer;
 use crate::packet::tcp::{Ack, Packet};
@@ -155,7 +155,7 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn note_alive(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let path = &mut self.core.paths[index];
         path.errors = 0;
-        path.note_delivery(now, path.news.bytes);
+        path.note_delivery(now, path.news.ack.bytes);
         let working = path.working_state();
         self.core.set_state(now, index, working, observer);
     }
@@ -168,13 +168,12 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn handle_timeout(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error> {
         for index in 0..self.core.paths.len() {
             self.retry_open(now, index);
-            let due = |timer: Option<Time>| timer.is_some_and(|timer| timer <= now);
-            if due(self.core.paths[index].retransmission_timer) {
+            if self.core.paths[index].retransmission_timer <= now {
                 self.retransmission_timeout(now, index, observer);
                 continue;
             }
             let by_time = self.config.rules.losses == Losses::ByTime;
-            if due(self.core.paths[index].recovery.loss_timer) {
+            if self.core.paths[index].recovery.loss_timer <= now {
                 if by_time {
                     self.loss_timer_ran_out(now, index);
                 } else {
@@ -185,7 +184,7 @@ impl<S: Scheduler> Sender<S> {
                     self.core.paths[index].touch();
                 }
             }
-            if due(self.core.paths[index].recovery.probe_timer) {
+            if self.core.paths[index].recovery.probe_timer <= now {
                 if by_time {
                     self.probe_timer_ran_out(now, index);
                 } else {
@@ -214,10 +213,10 @@ impl<S: Scheduler> Sender<S> {
         self.core.paths.iter().map(|path| path.recovery.arrived.looks()).sum()
     }
 
-    /// Returns the time of the next call of [`Sender::handle_timeout`]; [`Time::MAX`] for never.
+    /// Returns the time of the next call of [`Sender::handle_timeout`]; [`NEVER`] if none is set.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn next_timer(&self) -> Time {
-        self.core.next_timer(Subflow::next_timer).min(moment(self.repeats.timer()))
+        self.core.next_timer(Subflow::next_timer).min(self.repeats.timer())
     }
 
     /// True if this end has no data to send and opens no subflows.

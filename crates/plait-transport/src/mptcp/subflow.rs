@@ -5,7 +5,7 @@ use super::ecn::Reacting;
 use super::linux::{ProportionalReduction, Scoreboard};
 use super::{ClockConfig, Config};
 use crate::congestion::Repairing;
-use crate::core::moment;
+use crate::core::NEVER;
 use crate::run_set::RunSet;
 use plait_sched::{Duration, Time};
 use std::collections::VecDeque;
@@ -73,8 +73,8 @@ pub(crate) struct Subflow {
     pub(super) repair: Repairing,
     pub(super) ecn: Reacting,
     /// Time at which an overtaken transmission counts as lost.
-    pub(super) loss_timer: Option<Time>,
-    pub(super) probe_timer: Option<Time>,
+    pub(super) loss_timer: Time,
+    pub(super) probe_timer: Time,
     pub(super) probe: Option<Probe>,
     /// True if the next transmission is a probe, even without room in the window.
     pub(super) probe_due: bool,
@@ -104,8 +104,8 @@ impl Subflow {
             latest_ends: [0; 3],
             repair: Repairing::Nothing,
             ecn: Reacting::new(config.ecn),
-            loss_timer: None,
-            probe_timer: None,
+            loss_timer: NEVER,
+            probe_timer: NEVER,
             probe: None,
             probe_due: false,
             withheld: 0,
@@ -128,20 +128,25 @@ impl Subflow {
         insert_latest(&mut self.latest_ends, order_end);
     }
 
-    /// Returns the time of the first of the subflow's own timers. [`Time::MAX`] is never.
+    /// Returns the time of the first of the subflow's own timers.
     #[inline]
     pub(super) fn next_timer(&self) -> Time {
         let retry = match self.phase {
             Phase::Opening { retry, .. } => retry,
-            Phase::Closed | Phase::Answered(_) | Phase::Open => Time::MAX,
+            Phase::Closed | Phase::Answered(_) | Phase::Open => NEVER,
         };
-        retry.min(moment(self.loss_timer)).min(moment(self.probe_timer))
+        retry.min(self.loss_timer).min(self.probe_timer)
     }
 }
 
 /// Inserts a number into the highest ones, the highest first.
 fn insert_latest(latest: &mut [u64; 3], number: u64) {
     let [first, second, third] = *latest;
+    // Most often it is the highest.
+    if number >= first {
+        *latest = [number, first, second];
+        return;
+    }
     *latest = [first.max(number), second.max(first.min(number)), third.max(second.min(number))];
 }
 

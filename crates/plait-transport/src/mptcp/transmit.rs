@@ -67,7 +67,7 @@ impl<S: Scheduler> Sender<S> {
     }
 
     /// Sends the next segment of the written data, for subflows without write queues. Returns false
-    /// if there is none.
+    /// if there is none. The usual segment leaves without a call, and without a copy of its record.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn send_next(
         &mut self,
@@ -78,19 +78,32 @@ impl<S: Scheduler> Sender<S> {
         let may_copy = self.may_copy();
         self.core.may_copy = may_copy;
         self.core.run_scheduler(now, observer)?;
-        let Some(mut outgoing) = self.next_segment(now, may_copy, observer) else { return Ok(false) };
-        if self.config.rules.pushes && outgoing.reason != SendReason::Retransmission {
-            outgoing.push = self.marks(outgoing.offset, outgoing.data.bytes);
+        if !self.repairs && !may_copy {
+            // It takes no part of a subflow's own window: such subflows send nothing at once.
+            if let Some(outgoing) = self.core.send_at_once(now, observer) {
+                self.leave_new(now, outgoing, sink);
+                return Ok(true);
+            }
+            if self.config.rules.losses == Losses::ByOrder && !self.core.has_other_data() {
+                self.core.note_limits();
+                return Ok(false);
+            }
         }
-        self.leave(now, &outgoing, sink);
-        Ok(true)
+        Ok(self.send_other(now, may_copy, sink, observer))
     }
 
-    /// Returns the next segment, after the scheduler's decisions.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn next_segment(&mut self, now: Time, may_copy: bool, observer: &mut impl Observer) -> Option<Outgoing> {
-        if let Some(outgoing) = self.next_retransmission(now, observer) {
-            return Some(outgoing);
+    /// Sends the next segment, after the scheduler's decisions. Returns false if there is none.
+    #[inline(never)]
+    fn send_other(
+        &mut self,
+        now: Time,
+        may_copy: bool,
+        sink: &mut impl SinkOf<Packet>,
+        observer: &mut impl Observer,
+    ) -> bool {
+        if let Some(again) = self.next_retransmission(now, observer) {
+            self.leave(now, &again, sink);
+            return true;
         }
         let copy = if may_copy { self.next_copy() } else { None };
         let outgoing = if let Some((index, segment)) = copy {
@@ -100,11 +113,22 @@ impl<S: Scheduler> Sender<S> {
         } else if let Some((index, segment)) = self.core.next_new(now) {
             self.core.send(now, index, segment, SendReason::New, observer)
         } else {
-            return self.finish_sending(now, observer);
+            let again = self.finish_sending(now, observer);
+            return again.inspect(|again| self.leave(now, again, sink)).is_some();
         };
         self.share_window(outgoing.path.index(), outgoing.offset);
+        self.leave_new(now, outgoing, sink);
+        true
+    }
+
+    /// Sends new data or a copy.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn leave_new(&mut self, now: Time, mut outgoing: Outgoing, sink: &mut impl SinkOf<Packet>) {
         self.note_new(now, &outgoing);
-        Some(outgoing)
+        if self.config.rules.pushes {
+            outgoing.push = self.marks(outgoing.offset, outgoing.data.bytes);
+        }
+        self.leave(now, &outgoing, sink);
     }
 
     /// Handles the end of new data and copies. Returns a retransmission that new data went before.
@@ -225,11 +249,9 @@ impl<S: Scheduler> Sender<S> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn stop_preferring_new(&mut self) -> bool {
         let mut any = false;
-        for index in 0..self.core.paths.len() {
-            if self.core.paths[index].recovery.linux.prefers_new {
-                self.core.paths[index].judge_preference();
-                any = true;
-            }
+        for path in self.core.paths.iter_mut().filter(|path| path.recovery.linux.prefers_new) {
+            path.judge_preference();
+            any = true;
         }
         any
     }

@@ -81,7 +81,7 @@ macro_rules! protocols {
 
         impl Overhead {
             /// Returns the size of `packet` on the wire, in bytes.
-            #[inline]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             pub fn wire_bytes(&self, packet: PacketRef<'_>) -> u32 {
                 self.packet
                     + match packet {

@@ -42,7 +42,7 @@ impl Packet {
     }
 
     /// Returns the packet's bytes without the headers that every packet has.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn bytes_within(&self, overhead: &Overhead) -> u32 {
         match self {
             Self::Segment(TcpSegment { data, ack, .. }) => {

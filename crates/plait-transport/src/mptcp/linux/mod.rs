@@ -94,7 +94,7 @@ impl<S: Scheduler> Sender<S> {
     ) -> bool {
         let path = &mut self.core.paths[index];
         let mut report = path.read_as_linux(now, ack);
-        if path.news.segments > 0 {
+        if path.news.ack.segments > 0 {
             self.note_alive(now, index, observer);
         }
         // Without MPTCP, all unsent data of the connection is available to the subflow; with MPTCP,
@@ -109,7 +109,7 @@ impl<S: Scheduler> Sender<S> {
         let (path, shares) = self.core.path_and_shares(index);
         path.control_as_linux(now, shares, &report);
         path.show_state();
-        if path.news.segments > 0 {
+        if path.news.ack.segments > 0 {
             self.core.tell_acknowledged(index);
         }
         report.progress
@@ -159,9 +159,9 @@ impl PathSender<Subflow> {
             self.recovery.linux.rack.adapt(report.latest, self.sent);
             // The controller hears of a round trip even if its window may not grow (pkts_acked of
             // struct tcp_congestion_ops).
-            if self.news.newest_rtt.is_some() {
-                let acknowledged = self.acknowledged(now, false, self.recovery.repair);
-                self.control.on_round_trip(&acknowledged);
+            if self.news.ack.newest_rtt.is_some() {
+                self.complete_news(now, false, self.recovery.repair);
+                self.control.on_round_trip(&self.news.ack);
             }
         }
         self.judge_linux_probe(now, ack.cumulative, report);
@@ -186,9 +186,9 @@ impl PathSender<Subflow> {
                 let advanced = report.progress && report.losses == 0;
                 self.reduce_further(report.delivered, advanced);
             }
-            let segments = core::mem::replace(&mut self.news.segments, report.delivered);
+            let segments = core::mem::replace(&mut self.news.ack.segments, report.delivered);
             self.tell_controller(now, may_raise && !reducing, self.recovery.linux.repairing(), shares);
-            self.news.segments = segments;
+            self.news.ack.segments = segments;
         }
         if self.flight.segments() == 0 {
             self.note_congestion(now, CongestionEvent::Drained);

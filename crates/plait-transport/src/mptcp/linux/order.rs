@@ -1,11 +1,11 @@
 //! The order in which a subflow's unsettled transmissions were last sent (tsorted_sent_queue of
 //! Linux).
 
-use std::collections::VecDeque;
+use crate::ring::Ring;
 
 const NONE: u64 = u64::MAX;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Link {
     before: u64,
     after: u64,
@@ -20,8 +20,7 @@ struct Link {
 /// mark.
 #[derive(Clone, Debug)]
 pub(super) struct SendOrder {
-    base: u64,
-    links: VecDeque<Link>,
+    links: Ring<Link>,
     head: u64,
     tail: u64,
     mark: u64,
@@ -29,33 +28,21 @@ pub(super) struct SendOrder {
 
 impl SendOrder {
     pub(super) fn new() -> Self {
-        Self { base: 0, links: VecDeque::with_capacity(256), head: NONE, tail: NONE, mark: NONE }
-    }
-
-    fn link(&mut self, number: u64) -> Option<&mut Link> {
-        let place = usize::try_from(number.checked_sub(self.base)?).ok()?;
-        self.links.get_mut(place)
+        Self { links: Ring::default(), head: NONE, tail: NONE, mark: NONE }
     }
 
     fn present(&self, number: u64) -> Option<Link> {
-        let place = usize::try_from(number.checked_sub(self.base)?).ok()?;
-        self.links.get(place).copied().filter(|link| link.present)
+        self.links.get(number).copied().filter(|link| link.present)
     }
 
     /// Makes `number` the last entry, because it was sent just now. It may be in the list already.
     pub(super) fn append(&mut self, number: u64) {
-        let Some(place) = number.checked_sub(self.base) else { return };
-        if place < self.links.len() as u64 {
-            self.remove(number);
-        } else {
-            // Usually it is the next number.
-            let absent = Link { before: NONE, after: NONE, present: false };
-            self.links.resize(place as usize, absent);
-            self.links.push_back(absent);
-        }
+        self.remove(number);
+        // Usually it is the next number.
+        let Some(link) = self.links.reach(number, Link::default()) else { return };
         let tail = self.tail;
-        self.links[place as usize] = Link { before: tail, after: NONE, present: true };
-        match self.link(tail) {
+        *link = Link { before: tail, after: NONE, present: true };
+        match self.links.get_mut(tail) {
             Some(last) => last.after = number,
             None => self.head = number,
         }
@@ -66,9 +53,9 @@ impl SendOrder {
     /// must not be in the list.
     pub(super) fn prepend(&mut self, number: u64) {
         let head = self.head;
-        let Some(link) = self.link(number) else { return };
+        let Some(link) = self.links.get_mut(number) else { return };
         *link = Link { before: NONE, after: head, present: true };
-        match self.link(head) {
+        match self.links.get_mut(head) {
             Some(first) => first.before = number,
             None => self.tail = number,
         }
@@ -78,14 +65,14 @@ impl SendOrder {
     /// Removes `number`, because it arrived or is lost.
     pub(super) fn remove(&mut self, number: u64) {
         let Some(Link { before, after, .. }) = self.present(number) else { return };
-        if let Some(link) = self.link(number) {
+        if let Some(link) = self.links.get_mut(number) {
             link.present = false;
         }
-        match self.link(before) {
+        match self.links.get_mut(before) {
             Some(link) => link.after = after,
             None => self.head = after,
         }
-        match self.link(after) {
+        match self.links.get_mut(after) {
             Some(link) => link.before = before,
             None => self.tail = before,
         }
@@ -96,10 +83,7 @@ impl SendOrder {
 
     /// Forgets the places of the numbers below `first`. None of them may be in the list.
     pub(super) fn forget_below(&mut self, first: u64) {
-        while self.base < first && self.links.pop_front().is_some() {
-            self.base += 1;
-        }
-        self.base = self.base.max(first);
+        self.links.forget_below(first);
     }
 
     /// Moves the mark forward over all entries that are `overtaken`.

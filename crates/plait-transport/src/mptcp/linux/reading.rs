@@ -55,6 +55,9 @@ impl PathSender<Subflow> {
     }
 
     fn read_blocks(&mut self, now: Time, ack: &Ack, end: u64, report: &mut Report) {
+        if ack.blocks().next().is_none() {
+            return;
+        }
         let next = self.flight.next();
         let mut lowest_late: Option<u64> = None;
         // Linux walks through its queue, so it handles the blocks in the order of their numbers.
@@ -153,8 +156,8 @@ impl PathSender<Subflow> {
         if plausible {
             board.rack.advance(sent.order(number), round_trip);
         }
-        self.news.bytes += u64::from(sent.bytes());
-        self.news.segments += 1;
+        self.news.ack.bytes += u64::from(sent.bytes());
+        self.news.ack.segments += 1;
         report.delivered += 1;
         report.latest = report.latest.max(Some(sent.order(number)));
         Some(sent)
@@ -176,8 +179,8 @@ impl PathSender<Subflow> {
         self.rtt.sample(round_trip);
         self.rtt.note_shortest(latest);
         self.note_progress();
-        self.news.rtt = Some(round_trip);
-        self.news.newest_rtt = Some(latest);
+        self.news.ack.rtt = Some(round_trip);
+        self.news.ack.newest_rtt = Some(latest);
         // The timer restarts only for segments that were sent after the last transmission of the
         // oldest one.
         let head = self.flight.get(self.flight.first()).map(|sent| now.since(sent.sent_at));

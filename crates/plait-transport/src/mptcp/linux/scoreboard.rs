@@ -3,6 +3,7 @@
 use super::order::SendOrder;
 use super::rack::Rack;
 use crate::congestion::Repairing;
+use crate::core::NEVER;
 use crate::mptcp::subflow::Probe;
 use plait_sched::Time;
 
@@ -48,7 +49,7 @@ pub(in crate::mptcp) struct Memory {
 #[derive(Clone, Debug)]
 pub(in crate::mptcp) struct Scoreboard {
     /// Time at which the pending timer is due (`icsk_timeout`); it expires later.
-    pub(in crate::mptcp) due: Option<Time>,
+    pub(in crate::mptcp) due: Time,
     pub(super) state: State,
     pub(super) order: SendOrder,
     pub(in crate::mptcp) rack: Rack,
@@ -98,7 +99,7 @@ impl Scoreboard {
 
     pub(in crate::mptcp) fn new() -> Self {
         Self {
-            due: None,
+            due: NEVER,
             state: State::Open,
             order: SendOrder::new(),
             rack: Rack::new(),

@@ -4,7 +4,7 @@
 
 use super::scoreboard::State;
 use super::{Report, Sender};
-use crate::core::{PathSender, Transmission};
+use crate::core::{NEVER, PathSender, Transmission};
 use crate::mptcp::subflow::{Probe, Subflow};
 use crate::mptcp::wheel;
 use plait_sched::{Duration, Scheduler, Time};
@@ -59,19 +59,19 @@ impl PathSender<Subflow> {
         let wheel::Pending { expires, runs_out } = wheel::set(now, due);
         self.stop_timers();
         let subflow = &mut self.recovery;
-        subflow.linux.due = Some(expires);
+        subflow.linux.due = expires;
         match timer {
-            Timer::Timeout => self.retransmission_timer = Some(runs_out),
-            Timer::Probe => subflow.probe_timer = Some(runs_out),
-            Timer::Loss => subflow.loss_timer = Some(runs_out),
+            Timer::Timeout => self.retransmission_timer = runs_out,
+            Timer::Probe => subflow.probe_timer = runs_out,
+            Timer::Loss => subflow.loss_timer = runs_out,
         }
     }
 
     /// Stops all timers.
     fn stop_timers(&mut self) {
-        self.retransmission_timer = None;
+        self.retransmission_timer = NEVER;
         let subflow = &mut self.recovery;
-        (subflow.probe_timer, subflow.loss_timer, subflow.linux.due) = (None, None, None);
+        (subflow.probe_timer, subflow.loss_timer, subflow.linux.due) = (NEVER, NEVER, NEVER);
     }
 
     /// Returns the time of the timeout, counted from the sending of the oldest segment
@@ -101,7 +101,7 @@ impl PathSender<Subflow> {
             return;
         };
         let subflow = &self.recovery;
-        let other_pending = subflow.loss_timer.is_some() || subflow.probe_timer.is_some();
+        let other_pending = subflow.loss_timer < NEVER || subflow.probe_timer < NEVER;
         let from_now = now.saturating_add(self.rtt.rto());
         let due = if other_pending { of_oldest.max(now) } else { from_now };
         self.start_timer(now, Timer::Timeout, due);
@@ -145,11 +145,11 @@ impl PathSender<Subflow> {
             self.rearm_timeout(now);
             return;
         }
-        if subflow.loss_timer.is_some() {
-            self.retransmission_timer = None;
+        if subflow.loss_timer < NEVER {
+            self.retransmission_timer = NEVER;
             return;
         }
-        let restarts = alone || subflow.probe_timer.is_some();
+        let restarts = alone || subflow.probe_timer < NEVER;
         if !self.schedule_probe(now, false) && restarts {
             self.rearm_timeout(now);
         }
@@ -169,12 +169,12 @@ impl PathSender<Subflow> {
         subflow.linux.retransmissions += 1;
         subflow.linux.resent += 1;
         subflow.linux.note_retransmission(stamp);
-        if subflow.loss_timer.is_some() {
-            self.retransmission_timer = None;
+        if subflow.loss_timer < NEVER {
+            self.retransmission_timer = NEVER;
         } else if oldest {
             self.start_timer(now, Timer::Timeout, timeout);
-        } else if subflow.probe_timer.is_some() {
-            self.retransmission_timer = None;
+        } else if subflow.probe_timer < NEVER {
+            self.retransmission_timer = NEVER;
         }
     }
 
@@ -196,7 +196,7 @@ impl PathSender<Subflow> {
         if self.recovery.linux.probe.is_some() {
             self.rearm_timeout(now);
         } else {
-            self.recovery.probe_timer = None;
+            self.recovery.probe_timer = NEVER;
             self.recovery.probe_due = true;
             // The packet must fit into the receiver's window.
             if self.recovery.multipath && self.admits_committed() || !self.recovery.multipath && unassigned {

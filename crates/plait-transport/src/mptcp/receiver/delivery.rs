@@ -5,6 +5,7 @@ use crate::mptcp::grant::Grants;
 use crate::mptcp::merging::Queued;
 use crate::mptcp::reinjection::pages;
 use crate::observer::Observer;
+use crate::packet::Data;
 use crate::packet::tcp::TcpSegment;
 use plait_sched::{PathId, Time};
 
@@ -21,18 +22,18 @@ impl Receiver {
         // Newly readable data, in the memory of a queue that merges each packet with its
         // predecessor.
         let mut readable = Queued::default();
-        let mut segment = Some(*segment);
-        while let Some(current) = segment {
+        let mut next_up = Some((segment.data, segment.offset));
+        while let Some((data, offset)) = next_up {
             let before = self.reassembly.next_expected();
-            self.hand_up(now, path, &current, observer);
+            self.hand_up(now, path, &data, offset, observer);
             let next = self.reassembly.next_expected();
             // Plain TCP keeps its own queue in `waiting`, except for the segment that has just
             // arrived.
             if next > before && (readable.memory == 0 || self.config.multipath) {
-                readable.push(u64::from(current.data.bytes), pages(&current));
+                readable.push(u64::from(data.bytes), pages(offset, data.bytes));
             }
             readable.memory += self.waiting.advance(next);
-            segment = self.subflows[path.index()].released();
+            next_up = self.subflows[path.index()].released();
         }
         self.announced.advance(self.reassembly.next_expected());
         readable.memory
@@ -40,18 +41,18 @@ impl Receiver {
 
     /// Passes a segment to the connection. Data beyond the edge is dropped, although its subflow
     /// has acknowledged it (mptcp_data_queue_ofo in net/mptcp/protocol.c).
-    fn hand_up(&mut self, now: Time, path: PathId, segment: &TcpSegment, observer: &mut impl Observer) {
+    fn hand_up(&mut self, now: Time, path: PathId, data: &Data, offset: u64, observer: &mut impl Observer) {
         let edge = self.grants.as_ref().map_or(0, Grants::edge);
-        let end = segment.offset.saturating_add(u64::from(segment.data.bytes));
-        let waits = segment.data.segment > self.reassembly.next_expected();
+        let end = offset.saturating_add(u64::from(data.bytes));
+        let waits = data.segment > self.reassembly.next_expected();
         if self.config.multipath && waits && end > edge {
-            observer.refused(now, path, segment.data.segment);
+            observer.refused(now, path, data.segment);
             return;
         }
         if waits && self.config.multipath {
-            self.waiting.insert(segment.data.segment, u64::from(segment.data.bytes), pages(segment));
+            self.waiting.insert(data.segment, u64::from(data.bytes), pages(offset, data.bytes));
         }
-        self.reassembly.accept(now, path, &segment.data, &mut Deliveries(observer));
+        self.reassembly.accept(now, path, data, &mut Deliveries(observer));
     }
 
     /// The application reads all available data. Subflows that can grant much more than before send

@@ -10,7 +10,7 @@ pub(in crate::mptcp) struct Outbox {
     /// The subflow of the first packet, if that is [`Outbox::ack`].
     path: Option<PathId>,
     ack: Packet,
-    others: Vec<(PathId, Packet)>,
+    pub(super) others: Vec<(PathId, Packet)>,
 }
 
 impl Default for Outbox {
@@ -41,19 +41,15 @@ impl Outbox {
         }
     }
 
-    /// Removes all packets, and passes each to `send`.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn empty(&mut self, mut send: impl FnMut(PathId, &Packet)) {
-        if let Some(path) = self.path.take() {
-            send(path, &self.ack);
-        }
-        if !self.others.is_empty() {
-            self.empty_others(send);
-        }
+    /// Removes the first packet, if that is an acknowledgement in its place.
+    #[inline]
+    pub(super) fn take_first(&mut self) -> Option<(PathId, &Packet)> {
+        Some((self.path.take()?, &self.ack))
     }
 
-    #[inline(never)]
-    fn empty_others(&mut self, mut send: impl FnMut(PathId, &Packet)) {
-        self.others.drain(..).for_each(|(path, packet)| send(path, &packet));
+    /// True if there are packets behind the first one.
+    #[inline]
+    pub(super) fn has_others(&self) -> bool {
+        !self.others.is_empty()
     }
 }
