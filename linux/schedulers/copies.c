@@ -185,7 +185,7 @@ bool plait_copy(struct earliest *earliest, const struct plait_connection *connec
 	struct flight *flight = &earliest->flight;
 	const struct plait_path *path, *best = NULL;
 	const struct bottleneck *bottleneck;
-	u64 segment, found = 0, idle;
+	u64 segment, found = 0;
 	struct prediction copied;
 	bool fresh;
 
@@ -198,8 +198,7 @@ bool plait_copy(struct earliest *earliest, const struct plait_connection *connec
 			continue;
 		bottleneck = &earliest->bottlenecks[path->id];
 		/* A copy behind others would delay new data. */
-		idle = add_capped(earliest->now, mul_capped(plait_spacing(bottleneck, path), 2));
-		if (!last && bottleneck->free > idle)
+		if (!last && !is_idle(bottleneck, earliest->now, path))
 			continue;
 		own = max_t(s64, plus(copied.arrival - now, -copied.delay), 0);
 		own = later(own, least_round_trip(bottleneck, path) / 2);

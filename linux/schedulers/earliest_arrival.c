@@ -2,9 +2,9 @@
 /* Plait: each segment goes to the path where it arrives first, by measured bottlenecks.
  *
  * The scheduler `plait` of crates/plait-sched (algorithms/plait.rs), which states the source, the
- * readings and the departures. The functions have its names. Its rules are: 1. earliest arrival and
- * 3. limits, here; 2. trains, in bottleneck.c; 4. copies, 5. last copies, and 6. first copies, in
- * copies.c.
+ * readings and the departures. The functions have its names. Its rules are: 1. earliest arrival, here
+ * and in bursts.c; 3. limits, here; 2. trains, in bottleneck.c; 4. copies, 5. last copies, and 6. first
+ * copies, in copies.c.
  *
  * The facts here have no segments that wait for retransmission on a path.
  */
@@ -27,6 +27,8 @@ static struct plait_parameter *const parameters[] = {
 #define RUN		256U
 /* Congestion windows of segments that may wait in a path's queue. */
 #define AHEAD		64U
+/* Congestion windows of segments that make a limit count as a window. */
+#define PLENTY		4U
 /* Segments in the queue of a bottleneck, if a quarter of the bandwidth-delay product is less. */
 #define BURST		24U
 /* Segments in the queue of a bottleneck at least. */
@@ -47,7 +49,7 @@ static s64 departure(const struct earliest *earliest, const struct plait_path *p
 	const struct bottleneck *bottleneck = &earliest->bottlenecks[path->id];
 	u32 flying = plait_in_flight(bottleneck, path);
 	u64 place = (u64)flying + path->queued + before;
-	u32 window = max(min(path->cwnd, path->limit), 1U), rest;
+	u32 window = max(earliest->plenty ? min(path->cwnd, path->limit) : path->cwnd, 1U), rest;
 	s64 now = as_signed(earliest->now), free = as_signed(bottleneck->free), departs;
 	u64 each = plait_spacing(bottleneck, path), rounds = 0;
 
@@ -87,37 +89,13 @@ bool plait_predict(const struct earliest *earliest, const struct plait_path *pat
 	return has_room;
 }
 
-/* The lead of the path that took the last segment over the others: three quarters of its additional
- * delay, if no written data waits.
- */
-static u64 lead(const struct earliest *earliest, const struct plait_connection *connection,
-		const struct plait_path *paths, unsigned int count)
-{
-	s64 own = PLAIT_UNKNOWN, least = S64_MAX, delay;
-	u32 candidates = usable(paths, count);
-	const struct plait_path *path;
-
-	if (connection->finished || connection->unassigned > connection->window_left)
-		return 0;
-	for_each_path_of(path, candidates, paths, count) {
-		delay = plait_path_delay(earliest, path);
-		if (!path->in_recovery && delay != PLAIT_UNKNOWN)
-			least = min(least, delay);
-	}
-	if (earliest->last < count)
-		own = plait_path_delay(earliest, &paths[earliest->last]);
-	if (own == PLAIT_UNKNOWN || own <= least)
-		return 0;
-	return (u64)(own - least) / 4 * 3;
-}
-
 /* Predicts the arrival on a path, less the lead if the path took the last segment. */
 static bool predict_led(const struct earliest *earliest, const struct plait_path *path, u32 before,
 			u32 candidates, u64 lead, struct prediction *prediction)
 {
 	if (!plait_predict(earliest, path, before, candidates, prediction))
 		return false;
-	if (path->id == earliest->last)
+	if (path->id == earliest->bursts.last)
 		prediction->arrival = earlier(prediction->arrival, lead);
 	return true;
 }
@@ -131,7 +109,7 @@ static struct plait_decision assign(const struct earliest *earliest,
 	struct prediction soonest = {}, second = {}, next;
 	u32 candidates = usable(paths, count);
 	u32 open = open_paths(paths, count);
-	u64 led = lead(earliest, connection, paths, count);
+	u64 led = plait_lead(earliest, connection, paths, count);
 	u32 segments, most;
 	u64 ahead;
 
@@ -259,6 +237,7 @@ static void init(void *state)
 	earliest->copies = plait_value(&plait_copies);
 	earliest->last_copies = plait_value(&plait_last_copies);
 	earliest->first_copies = plait_value(&plait_first_copies);
+	earliest->bursts.drains = S64_MAX;
 	for (i = 0; i < PLAIT_PATHS_MAX; i++) {
 		earliest->copied[i] = U64_MAX;
 		plait_bottleneck_init(&earliest->bottlenecks[i]);
@@ -271,7 +250,7 @@ static struct plait_decision decide(void *state, u64 now, const struct plait_con
 	struct earliest *earliest = state;
 	struct plait_decision decision;
 	const struct plait_path *path;
-	u64 until;
+	u64 until, windows = 0;
 	int i;
 
 	if (!earliest->current || earliest->now != now) {
@@ -280,9 +259,13 @@ static struct plait_decision decide(void *state, u64 now, const struct plait_con
 		for (i = 0; i < PLAIT_PATHS_MAX; i++)
 			earliest->copied[i] = U64_MAX;
 		earliest->one_way = any_forward_delay(paths, count);
-		for_each_path(path, paths, count)
+		for_each_path(path, paths, count) {
+			windows += path->cwnd;
 			plait_bottleneck_refresh(&earliest->bottlenecks[path->id], now, path,
 						 earliest->trains);
+		}
+		earliest->plenty = connection->unassigned >
+				   add_capped(connection->window_left, windows * PLENTY);
 	}
 	if (earliest->limits && limited(earliest, connection, paths, count, &decision))
 		return decision;
@@ -291,9 +274,10 @@ static struct plait_decision decide(void *state, u64 now, const struct plait_con
 		return plait_recall(path->id);
 	/* Assignments from here on stay until the next event. */
 	earliest->recalls = 0;
+	plait_note_writes(earliest, connection, paths, count);
 	decision = assign(earliest, connection, paths, count);
 	if (decision.kind != PLAIT_WAIT) {
-		earliest->last = decision.path;
+		plait_burst_on_assigned(&earliest->bursts, decision.path);
 		return decision;
 	}
 	if (earliest->copies && !sendable(connection) &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Plait's parts: earliest_arrival.c has its rules 1 and 3, bottleneck.c the estimates (rule 2), and
- * copies.c the rules 4 to 6.
+/* Plait's parts: earliest_arrival.c has its rules 1 and 3, bursts.c the bursts of rule 1, bottleneck.c
+ * the estimates (rule 2), and copies.c the rules 4 to 6.
  */
 #ifndef PLAIT_EARLIEST_ARRIVAL_H
 #define PLAIT_EARLIEST_ARRIVAL_H
@@ -54,6 +54,15 @@ struct bottleneck {
 	bool sampled;
 };
 
+/* The burst on the path of the last assignment, and the queue that the next burst drains. */
+struct bursts {
+	u64 drains;		/* the queueing delay that the burst drains; S64_MAX if none */
+	u64 written;		/* time of the last write */
+	u64 cost;		/* of the queue that lasts, in square microseconds */
+	u8 last;		/* the path of the last assignment */
+	bool busy;		/* data waited at the last decision: the next data is no write */
+};
+
 /* A ring of the newest segments; the place of a segment follows from its number. A segment that no
  * path carries is not remembered.
  */
@@ -75,10 +84,10 @@ struct earliest {
 	bool first_copies;
 	bool current;			/* only transmissions since the last decision */
 	bool one_way;			/* a usable path has a measured one-way delay */
+	bool plenty;			/* much more data waits than the windows take */
 	u32 recalls;			/* the queues to be recalled before any assignment */
 	u32 repairing;			/* paths whose first loss has recalled all queues */
 	u32 suspects;
-	u32 last;			/* the path of the last assignment */
 	u64 now;			/* time of the last decision */
 	/* For each path: the first segment that may still be worth a copy there, and the oldest
 	 * segment elsewhere whose copy was decided at this moment.
@@ -87,6 +96,7 @@ struct earliest {
 	u64 copied[PLAIT_PATHS_MAX];
 	struct bottleneck bottlenecks[PLAIT_PATHS_MAX];
 	struct flight flight;
+	struct bursts bursts;
 };
 
 struct prediction {
@@ -176,6 +186,14 @@ void plait_bottleneck_init(struct bottleneck *bottleneck);
  * per round trip.
  */
 u64 plait_spacing(const struct bottleneck *bottleneck, const struct plait_path *path);
+
+/* True if at most two segments are at the bottleneck. */
+static inline bool is_idle(const struct bottleneck *bottleneck, u64 now,
+			   const struct plait_path *path)
+{
+	return bottleneck->free <= add_capped(now, mul_capped(plait_spacing(bottleneck, path), 2));
+}
+
 /* The capacity of the queue in segments; U64_MAX until it has overflowed. */
 u64 plait_capacity(const struct bottleneck *bottleneck, const struct plait_path *path);
 /* Segments in flight. While a pacer holds back packets, the facts show a full window. */
@@ -209,6 +227,19 @@ void plait_bottleneck_refresh(struct bottleneck *bottleneck, u64 now, const stru
  */
 bool plait_predict(const struct earliest *earliest, const struct plait_path *path, u32 before,
 		   u32 candidates, struct prediction *prediction);
+
+/* bursts.c */
+
+/* The lead of the path that took the last segment over the others: its additional delay, less a
+ * quarter of the queueing delay that the burst drains.
+ */
+u64 plait_lead(const struct earliest *earliest, const struct plait_connection *connection,
+	       const struct plait_path *paths, unsigned int count);
+/* Notes an assignment to a path. */
+void plait_burst_on_assigned(struct bursts *bursts, u8 path);
+/* Notes whether data waits. A write that meets a lasting queue may begin a burst. */
+void plait_note_writes(struct earliest *earliest, const struct plait_connection *connection,
+		       const struct plait_path *paths, unsigned int count);
 
 /* copies.c */
 

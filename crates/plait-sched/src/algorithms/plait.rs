@@ -19,7 +19,9 @@
 //!    the last segment has a lead of three quarters of its additional delay. So if the application
 //!    writes more than the fast paths carry, segments take a slow path in bursts, and the queues of
 //!    the fast paths become short in between. Otherwise these queues would always be as long as the
-//!    additional delay.
+//!    additional delay. If it writes about as much as the fast paths carry, a queue lasts. A burst
+//!    drains it as soon as the delay that the queue has cost exceeds half of the burst's: the queueing
+//!    delay times the additional delay, and half of the square of the latter.
 //! 2. *Trains.* `plait/bottleneck.rs` measures the spacing of segments at the bottleneck and
 //!    follows its backlog. Until a path is measured, no segment waits in its queue.
 //! 3. *Limits.* Out of slow start, at most 24 segments, or a quarter of the bandwidth-delay product
@@ -27,6 +29,9 @@
 //!    otherwise overflow short queues. While data waits for the receiver's window, the queue is
 //!    drained to that number too: segments in a queue take up the window. A queue that has
 //!    overflowed holds two fifths of its capacity, or 5 segments if that is more.
+//!    A limit opens as the queue drains, so rule 1 has no round trip for a segment beyond it. If more
+//!    data waits than the windows take four times, a limit counts as a window there. Otherwise fast
+//!    paths with queues would take the receiver's window from slow ones.
 //! 4. *Copies.* A path that has room, at most two segments at its bottleneck, and no new data to
 //!    send, copies the first segment in flight elsewhere whose original arrives later than the copy.
 //!    The difference must exceed a quarter of the copy's own delay, because the copy delays data of
@@ -68,10 +73,12 @@ use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
 use crate::time::Time;
 use crate::view::{Connection, MAX_PATHS, Path, PathId, usable};
 use bottleneck::Bottleneck;
+use bursts::Bursts;
 use flight::Flight;
 
 mod arrival;
 mod bottleneck;
+mod bursts;
 mod copies;
 mod flight;
 mod limits;
@@ -80,6 +87,8 @@ mod limits;
 const RUN: u32 = 256;
 /// Congestion windows of segments that may wait in a path's queue.
 const AHEAD: u32 = 64;
+/// Congestion windows of segments that make a limit count as a window.
+const PLENTY: u64 = 4;
 
 /// The state of Plait.
 #[derive(Clone, Debug)]
@@ -97,8 +106,9 @@ pub struct Plait {
     current: bool,
     /// True if a usable path has a measured one-way delay.
     one_way: bool,
-    /// The path of the last assignment.
-    last: PathId,
+    /// True if much more data waits than the windows take.
+    plenty: bool,
+    bursts: Bursts,
     /// A bit per path whose queue is to be recalled before any assignment.
     recalls: u32,
     /// A bit per path in loss recovery whose first loss has recalled all queues.
@@ -183,7 +193,8 @@ impl Plait {
             now: Time::ZERO,
             current: false,
             one_way: false,
-            last: PathId(0),
+            plenty: false,
+            bursts: Bursts::NONE,
             recalls: 0,
             repairing: 0,
             suspects: Suspects::NONE,
@@ -203,7 +214,7 @@ impl Plait {
         let lead = self.lead(connection, paths);
         let key = |path: &Path, before| {
             let (arrival, delay) = self.arrival(path, paths, before)?;
-            let lead = if path.id == self.last { lead } else { 0 };
+            let lead = if path.id == self.bursts.last { lead } else { 0 };
             Some((arrival.saturating_sub(lead), delay))
         };
         let mut best: Option<(Key, &Path)> = None;
@@ -241,6 +252,9 @@ impl Scheduler for Plait {
             (self.now, self.current) = (now, true);
             self.copied = [u64::MAX; MAX_PATHS];
             self.one_way = usable(paths).any(|path| path.forward_delay.is_some());
+            let windows: u64 = paths.iter().map(|path| u64::from(path.cwnd)).sum();
+            let several = connection.window_left.saturating_add(windows * PLENTY);
+            self.plenty = connection.unassigned > several;
             for path in paths.iter().take(MAX_PATHS) {
                 self.bottlenecks[path.id.index()].refresh(now, path, self.switches.trains);
             }
@@ -257,8 +271,9 @@ impl Scheduler for Plait {
         }
         // Assignments from here on stay until the next event.
         self.recalls = 0;
+        self.note_writes(connection, paths);
         if let Some((path, segments)) = self.assign(connection, paths) {
-            self.last = path;
+            self.bursts.on_assigned(path);
             return Decision::Assign { path, segments };
         }
         if self.switches.copies

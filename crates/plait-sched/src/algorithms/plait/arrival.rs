@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::{Key, Plait, room, signed};
-use crate::view::{Connection, MAX_PATHS, Path, PathId, usable};
+use crate::view::{Path, PathId, usable};
 
 impl Plait {
     /// The time when the bottleneck will have transmitted a segment that is assigned to `path` now,
@@ -13,7 +13,8 @@ impl Plait {
         let spacing = bottleneck.spacing(path);
         let in_flight = u64::from(bottleneck.in_flight(path));
         let mut place = in_flight + u64::from(path.lost) + u64::from(path.queued) + u64::from(before);
-        let window = u64::from(path.cwnd.min(path.limit).max(1));
+        let window = if self.plenty { path.cwnd.min(path.limit) } else { path.cwnd };
+        let window = u64::from(window.max(1));
         let mut rounds = 0;
         if place >= window {
             // The segment a window earlier is in flight, or leaves some round trips from now.
@@ -49,18 +50,6 @@ impl Plait {
             Some(delay) => Some((self.departure(path, before).saturating_add(delay), delay)),
             None => has_room.then_some((i64::MIN, i64::MIN)),
         }
-    }
-
-    /// The lead of the path that took the last segment over the others, in nanoseconds: three quarters
-    /// of its additional delay, if no written data waits.
-    pub(super) fn lead(&self, connection: &Connection, paths: &[Path]) -> i64 {
-        if connection.finished || connection.unassigned > connection.window_left {
-            return 0;
-        }
-        let delay = |path: &Path| self.bottleneck(path).delay(path, self.one_way);
-        let least = usable(paths).take(MAX_PATHS).filter(|path| !path.in_recovery).filter_map(delay).min();
-        let own = paths.get(self.last.index()).and_then(delay);
-        own.zip(least).map_or(0, |(own, least)| own.saturating_sub(least).max(0) / 4 * 3)
     }
 
     /// Writes how much later or earlier than on `best` the next segment arrives on each other path.

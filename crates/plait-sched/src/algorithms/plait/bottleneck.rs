@@ -193,6 +193,11 @@ impl Bottleneck {
         self.free
     }
 
+    /// True if at most two segments are at the bottleneck.
+    pub(super) fn is_idle(&self, now: Time, path: &Path) -> bool {
+        self.free <= now.as_nanos() + 2 * self.spacing(path)
+    }
+
     /// The delay after the bottleneck without queues, and half of the round-trip variation. In
     /// nanoseconds, with a clock offset if it is a one-way delay; `None` until measured.
     pub(super) fn delay(&self, path: &Path, one_way: bool) -> Option<i64> {

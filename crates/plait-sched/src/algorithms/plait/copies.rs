@@ -19,7 +19,7 @@ impl Plait {
             let Some(uncarried) = path.uncarried.filter(|_| room_now(path, paths) > 0) else { continue };
             let Some((arrival, delay)) = self.arrival(path, paths, 0) else { continue };
             let bottleneck = self.bottleneck(path);
-            let idle = bottleneck.free() <= self.now.as_nanos() + 2 * bottleneck.spacing(path);
+            let idle = bottleneck.is_idle(self.now, path);
             if arrival == i64::MIN || path.in_flight >= path.limit || !(last || idle) {
                 continue;
             }

@@ -72,6 +72,28 @@ fn the_slow_path_takes_bursts_while_the_application_writes() {
     assert_eq!(steps[..5], [(0, 13), (1, 1), (1, 2), (0, 1), (0, 8)]);
 }
 
+/// Two paths of 1 ms a segment, and of 20 and 60 ms. Each 10 ms, a write of 10 segments meets a
+/// queueing delay of 5 ms on the fast path: 50 ms² a write. A burst on the slow path, which delays
+/// 20 ms more, costs 5 * 20 + 20 * 20 / 2 = 300 ms². So it begins with more than 150 ms². Its lead is
+/// 20 - 5 / 4 ms, so the fifth segment there would arrive after the next one on the fast path.
+#[test]
+fn a_burst_drains_a_queue_that_lasts() {
+    let (mut plait, paths) = (plait(&["trains"]), [path(0, 20, 20), path(1, 60, 60)]);
+    let taken = [15, 10, 10, 10, 10].iter().enumerate().map(|(write, &unassigned)| {
+        let (now, mut connection) = (at(10 * write as u64), Connection::default());
+        (connection.unassigned, connection.window_left) = (unassigned, 1000);
+        let decision = plait.decide(now, &connection, &paths);
+        let Decision::Assign { path, segments } = decision else { panic!("{decision:?}") };
+        for segment in 0..u64::from(segments) {
+            plait.on_event(&sent(path.0, segment), &connection, &paths);
+        }
+        connection.unassigned = 0;
+        plait.decide(now, &connection, &paths);
+        (path.0, segments)
+    });
+    assert_eq!(taken.collect::<Vec<_>>(), [(0, 15), (0, 10), (0, 10), (0, 10), (1, 4)]);
+}
+
 #[test]
 fn the_reason_compares_the_arrivals() {
     let paths = [path(0, 20, 10), path(1, 60, 10)];
@@ -86,7 +108,7 @@ fn the_reason_compares_the_arrivals() {
         paths[0].in_flight += 1;
         scheduler.on_event(&sent(0, segment), &connection, &paths);
     }
-    scheduler.last = PathId(1);
+    scheduler.bursts.last = PathId(1);
     let mut reason = std::string::String::new();
     scheduler.decide_with_reason(at(0), &connection, &paths, &mut reason);
     assert_eq!(reason, "stays on {1} for a burst, 4.0 ms earlier on {0}");
@@ -222,6 +244,25 @@ fn a_limit_bounds_the_queue_of_the_bottleneck() {
     let narrow = Connection { window_left: 500, ..connection };
     let drained = Decision::Limit { path: PathId(0), in_flight: 24 };
     assert_eq!(limits(&mut plait, &mut path, &narrow, 0), drained, "30 in flight, 6 too many");
+}
+
+/// 30 segments of 5 ms are in flight, and no more may be. The next one leaves the bottleneck 5 ms
+/// after them. If more than four windows wait, it leaves a round trip after the first of them.
+#[test]
+fn a_limit_opens_as_the_queue_drains() {
+    let arrival = |unassigned: u64| {
+        let (mut plait, mut path) = train(10, 0, 5, 100);
+        (path.cwnd, path.limit) = (100, 30);
+        let connection = Connection { unassigned, window_left: 1000, ..Connection::default() };
+        plait.decide(at(1000), &connection, core::slice::from_ref(&path));
+        for segment in 0..30 {
+            path.in_flight += 1;
+            plait.on_event(&sent(0, 10 + segment), &connection, core::slice::from_ref(&path));
+        }
+        plait.arrival(&path, core::slice::from_ref(&path), 0).unwrap().0
+    };
+    assert_eq!(arrival(1400), 1205 * MILLI as i64, "5 + 150 + 50 ms later");
+    assert_eq!(arrival(1401), 1155 * MILLI as i64, "5 + 100 + 50 ms later");
 }
 
 #[test]
