@@ -13,7 +13,7 @@ use plait_sched::conformance::{record, record_extremes};
 use plait_sched::{Builtin, Scheduler};
 use settings::{OPTIONS, SETTINGS, Setting};
 use text::Text;
-use trains::{OVERFLOWS, TRAINS, record_overflow, record_train};
+use trains::{OVERFLOWS, TRAINS, WAITING, WRITES, record_overflow, record_train, record_writes};
 
 /// Cases of the model engine, for every setting.
 const CASES: u64 = 3;
@@ -70,7 +70,13 @@ fn one_setting(text: &mut Text, seed: &mut u64, name: &str, given: &Setting) {
         record_train(&mut *make(), train, &mut |call| text.call(call));
     }
     for bursts in OVERFLOWS {
+        for waiting in WAITING {
+            text.begin(make().needs());
+            record_overflow(&mut *make(), bursts, waiting, &mut |call| text.call(call));
+        }
+    }
+    for writes in WRITES {
         text.begin(make().needs());
-        record_overflow(&mut *make(), bursts, &mut |call| text.call(call));
+        record_writes(&mut *make(), writes, &mut |call| text.call(call));
     }
 }

@@ -1,9 +1,10 @@
 //! Packet trains: segments sent at once, whose acknowledgements come at a few moments. The other
 //! records seldom have enough acknowledgements of a train at so few moments. Nor do they lose
-//! several segments of a measured path, as a queue that overflows does.
+//! several segments of a measured path, as a queue that overflows does, or write so regularly that a
+//! queue lasts.
 
 use plait_sched::conformance::{Call, Record};
-use plait_sched::{Connection, Duration, Event, Path, PathId, Scheduler, Time};
+use plait_sched::{Connection, Decision, Duration, Event, Path, PathId, Scheduler, Time};
 
 const ROUND_TRIP: Duration = Duration::from_millis(100);
 
@@ -27,60 +28,86 @@ pub(crate) const OVERFLOWS: [&[(u64, u32, u32)]; 12] = [
     &[(200, 40, 2), (250, 20, 2), (250, 30, 2), (6_000, 60, 2), (6_000, 50, 2)],
 ];
 
-/// A scheduler with one path, whose every call is shown.
+/// Segments that wait during bursts, near four congestion windows beyond the receiver's window.
+pub(crate) const WAITING: [u64; 3] = [1_000, 1_800, 1_801];
+
+/// Writes on two paths of 1 ms a segment, each 10 ms: the round trip of the slow path in
+/// milliseconds, the segments of the first write, and those of each later one.
+pub(crate) const WRITES: [(u64, u64, u64); 6] =
+    [(60, 15, 10), (60, 12, 10), (60, 11, 10), (40, 15, 10), (60, 20, 9), (100, 30, 11)];
+
+/// A scheduler whose every call is shown. Only the first path has events of its own.
 struct Recorder<'a> {
     scheduler: &'a mut dyn Scheduler,
     observer: &'a mut dyn FnMut(&Record<'_>),
     connection: Connection,
-    path: Path,
+    paths: Vec<Path>,
     now: Time,
     /// The next segment.
     segment: u64,
 }
 
 impl<'a> Recorder<'a> {
-    fn new(scheduler: &'a mut dyn Scheduler, observer: &'a mut dyn FnMut(&Record<'_>)) -> Self {
-        let path = Path {
-            srtt: ROUND_TRIP,
-            min_rtt: ROUND_TRIP,
-            latest_rtt: ROUND_TRIP,
-            cwnd: 100,
-            ssthresh: 50,
-            ..Path::new(PathId(0), 1_000)
-        };
-        let connection = Connection { unassigned: 1_000, window_left: 1_000, ..Connection::default() };
-        Self { scheduler, observer, connection, path, now: Time::ZERO + ROUND_TRIP, segment: 0 }
+    fn new(
+        scheduler: &'a mut dyn Scheduler,
+        waiting: u64,
+        paths: Vec<Path>,
+        observer: &'a mut dyn FnMut(&Record<'_>),
+    ) -> Self {
+        let connection = Connection { unassigned: waiting, window_left: 1_000, ..Connection::default() };
+        Self { scheduler, observer, connection, paths, now: Time::ZERO + ROUND_TRIP, segment: 0 }
     }
 
     fn show(&mut self, call: Call) {
-        let paths = core::slice::from_ref(&self.path);
-        (self.observer)(&Record { call, connection: &self.connection, paths });
+        (self.observer)(&Record { call, connection: &self.connection, paths: &self.paths });
     }
 
-    fn decide(&mut self) {
-        let paths = core::slice::from_ref(&self.path);
-        let decision = self.scheduler.decide(self.now, &self.connection, paths);
-        self.show(Call::Decide { now: self.now, decision });
+    /// Asks for a decision, and sets the limits before it.
+    fn decide(&mut self) -> Decision {
+        loop {
+            let decision = self.scheduler.decide(self.now, &self.connection, &self.paths);
+            self.show(Call::Decide { now: self.now, decision });
+            match decision {
+                Decision::Limit { path, in_flight } => self.paths[path.index()].limit = in_flight,
+                _ => return decision,
+            }
+        }
     }
 
     fn tell(&mut self, event: Event) {
-        self.scheduler.on_event(&event, &self.connection, core::slice::from_ref(&self.path));
+        self.scheduler.on_event(&event, &self.connection, &self.paths);
         self.show(Call::Event(event));
+    }
+
+    fn sent(&mut self, path: PathId) {
+        self.tell(Event::Sent { path, segment: self.segment, retransmission: false });
+        self.segment += 1;
     }
 
     fn send(&mut self, segments: u32) {
         self.decide();
         for _ in 0..segments {
-            self.path.in_flight += 1;
-            self.tell(Event::Sent { path: self.path.id, segment: self.segment, retransmission: false });
-            self.segment += 1;
+            self.paths[0].in_flight += 1;
+            self.sent(PathId(0));
         }
     }
 
     fn acknowledge(&mut self, segments: u32) {
-        self.path.in_flight -= segments;
-        self.tell(Event::Acked { path: self.path.id, segments, rtt: Some(ROUND_TRIP) });
+        self.paths[0].in_flight -= segments;
+        self.tell(Event::Acked { path: PathId(0), segments, rtt: Some(ROUND_TRIP) });
         self.decide();
+    }
+
+    /// Writes segments, which leave at once; at most a hundred assignments.
+    fn write(&mut self, segments: u64) {
+        self.connection.unassigned = segments;
+        for _ in 0..100 {
+            let Decision::Assign { path, segments } = self.decide() else { break };
+            self.connection.unassigned -= u64::from(segments);
+            for _ in 0..segments {
+                self.sent(path);
+            }
+        }
     }
 
     fn train(&mut self, moments: u64, each: u32) {
@@ -98,12 +125,16 @@ impl<'a> Recorder<'a> {
         self.send(segments);
         self.now += ROUND_TRIP;
         if lost > 0 {
-            self.path.in_flight -= lost;
-            self.tell(Event::Lost { path: self.path.id, segments: lost });
+            self.paths[0].in_flight -= lost;
+            self.tell(Event::Lost { path: PathId(0), segments: lost });
             self.decide();
         }
         self.acknowledge(segments - lost);
     }
+}
+
+fn path(id: u8, srtt: Duration, cwnd: u32) -> Path {
+    Path { srtt, min_rtt: srtt, latest_rtt: srtt, cwnd, ssthresh: 50, ..Path::new(PathId(id), 1_000) }
 }
 
 /// Drives a scheduler through a train, and shows every call.
@@ -112,21 +143,38 @@ pub(crate) fn record_train(
     (moments, each): (u64, u32),
     observer: &mut dyn FnMut(&Record<'_>),
 ) {
-    Recorder::new(scheduler, observer).train(moments, each);
+    Recorder::new(scheduler, 1_000, vec![path(0, ROUND_TRIP, 100)], observer).train(moments, each);
 }
 
-/// Drives a scheduler through a train and bursts, and shows every call.
+/// Drives a scheduler through a train and bursts on one of two paths, and shows every call.
 pub(crate) fn record_overflow(
     scheduler: &mut dyn Scheduler,
     bursts: &[(u64, u32, u32)],
+    waiting: u64,
     observer: &mut dyn FnMut(&Record<'_>),
 ) {
-    let mut recorder = Recorder::new(scheduler, observer);
+    let paths = vec![path(0, ROUND_TRIP, 100), path(1, ROUND_TRIP * 10, 100)];
+    let mut recorder = Recorder::new(scheduler, waiting, paths, observer);
     recorder.train(4, 1);
     let mut begun = recorder.now;
     for &(wait, segments, lost) in bursts {
         begun += Duration::from_millis(wait);
         recorder.now = begun;
         recorder.burst(segments, lost);
+    }
+}
+
+/// Drives a scheduler through regular writes and three others, and shows every call.
+pub(crate) fn record_writes(
+    scheduler: &mut dyn Scheduler,
+    (slow, first, later): (u64, u64, u64),
+    observer: &mut dyn FnMut(&Record<'_>),
+) {
+    let paths =
+        vec![path(0, Duration::from_millis(20), 20), path(1, Duration::from_millis(slow), slow as u32)];
+    let mut recorder = Recorder::new(scheduler, 0, paths, observer);
+    for segments in core::iter::once(first).chain([later; 20]).chain([60, 5, 60]) {
+        recorder.write(segments);
+        recorder.now += Duration::from_millis(10);
     }
 }
