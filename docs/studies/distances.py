@@ -127,7 +127,10 @@ class Distances:
                 yield str(name), domain, here & (self.bound_name == name)
 
     def behind(self) -> Numbers:
-        """Return how far plait is behind the best other scheduler, as a share of plait's value."""
+        """Return how far plait is behind the best other scheduler, as a share.
+
+        It is a share of plait's value for goodput, and of the other's for delays and times.
+        """
         ratio = self.ratio(self.values[PLAIT], self.rivals(PLAIT)[0])
         with np.errstate(divide="ignore"):
             return 1 / ratio - 1
@@ -261,10 +264,8 @@ def values(found: Distances) -> dict[str, str]:
     }
     counts = Counter(found.bound_name[loose])
     made["loose bounds"] = ", ".join(f"{name} at {number}" for name, number in counts.most_common()) or "none"
-    best, best_of_all = found.rivals("")[0][found.searched], found.best[found.searched]
-    way = found.way[found.searched]
-    gained = (way * best_of_all > 0) & (np.where(way > 0, best / best_of_all, best_of_all / best) < NEAR)
-    made["gained"] = f"{gained.sum()}"
+    best = found.rivals("")[0]
+    made["gained"] = f"{(found.ratio(best, found.best)[found.searched] < NEAR).sum()}"
     return made
 
 

@@ -82,6 +82,12 @@ def test_less_is_better_of_delays_and_the_joint_bound_needs_runs_above_it() -> N
     assert found.behind().tolist() == pytest.approx([1.0, 1.0, -0.5])
 
 
+def test_searches_that_save_time_gain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(distances, "SHOWN", ("plait",))
+    found = study("file", {"plait": [10.0, 10.0]}, [("L0", 1.0, None, 8.0), ("L0", 1.0, None, 10.0)])
+    assert distances.values(found)["gained"] == "1"
+
+
 def test_equal_values_are_near_even_if_they_are_zero() -> None:
     found = study("bulk", {"plait": [0.0, 0.0], "blest": [0.0, 1.0]}, [("L0", 10.0, None, None)] * 2)
     assert found.near_others("plait").tolist() == [True, False]

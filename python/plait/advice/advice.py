@@ -160,9 +160,9 @@ def _advise(
     choice = None if answer is None else answer.choice
     sized, thresholds, left, limited = _further(runner, setting, grid, choice, best, judged, events)
     failing = None
-    if choice is not None and judged != "nothing" and not worthwhile(judged, choice):
+    if choice is not None and judged != "nothing" and not worthwhile(judged, choice, traffic):
         failing = failure.search(runner, setting, grid, best, events * budget.FAILURE_SHARE)
-    advised = choice.best if choice is not None and worthwhile(judged, choice) else single
+    advised = choice.best if choice is not None and worthwhile(judged, choice, traffic) else single
     every = Candidate(tuple(range(len(setting.paths))))
     scenario = runner.scenario(Cell(setting, every, runner.nominal, grid.duration_ns))
     return Advice(

@@ -144,14 +144,15 @@ def recommended(found: Sequence[Answer], traffic: Traffic) -> Answer | None:
         return worth[0]
     best: Answer | None = None
     for one in (one for one in usable if one.verdict == "borderline"):
-        if best is None or surely_better(one, best, traffic) is not None or _gains(best) < _gains(one):
+        if best is None or surely_better(one, best, traffic) is not None:
             best = one
+        best = one if _gains(one, traffic) and not _gains(best, traffic) else best
     return best or (usable[0] if usable else None)
 
 
-def _gains(one: Answer) -> bool:
+def _gains(one: Answer, traffic: Traffic) -> bool:
     gain = one.choice.best.gain
-    return gain is not None and gain.value > 0
+    return gain is not None and gain.value > traffic.alike_percent
 
 
 def surely_better(one: Answer, other: Answer, traffic: Traffic) -> Estimate | None:

@@ -61,4 +61,4 @@ class Findings:
     @property
     def several(self) -> bool:
         """Whether the answer has several paths, as the only choice or as one of two."""
-        return worthwhile(self.verdict, self.choice)
+        return worthwhile(self.verdict, self.choice, self.setting.traffic)

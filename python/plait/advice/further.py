@@ -105,9 +105,7 @@ def _proxy(advice: Findings) -> str:
         times = "twice" if paths == 2 else f"{paths} times"
         said = f"plait proxy --redundant-port sends each datagram on every path: {times} the data."
     if lossy(advice):
-        said += (
-            " Its default congestion control, CUBIC, slows down at each loss: --congestion bbr at both ends."
-        )
+        said += " Without --congestion bbr at both ends, the proxy has CUBIC, which slows down at each loss."
     return said
 
 

@@ -291,15 +291,16 @@ def verdict(one: Standing, variations: int) -> Verdict:
     return "not worth" if unworthy else "borderline"
 
 
-def worthwhile(judged: Verdict, choice: Choice | None) -> bool:
-    """Return whether several paths are worth it, or borderline with a gain.
+def worthwhile(judged: Verdict, choice: Choice | None, traffic: Traffic) -> bool:
+    """Return whether several paths are worth it, or borderline with a gain that counts.
 
     Of more than two paths, all but one may gain although all do not.
     """
     if choice is None or choice.best.gain is None:
         return False
     many = len(choice.best.candidate.paths) > 2
-    return judged == "worth" or (judged == "borderline" and (choice.best.gain.value > 0 or many))
+    gains = choice.best.gain.value > traffic.alike_percent
+    return judged == "worth" or (judged == "borderline" and (gains or many))
 
 
 def _level(grid: Grid, one: Candidate, traffic: Traffic) -> float:
