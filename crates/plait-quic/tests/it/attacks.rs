@@ -51,7 +51,7 @@ fn socks_for_everyone_is_asked_for() {
     let mut open = near(&["--open-socks", "--forward", "127.0.0.1:0=db.test:5432"]);
     let mut line = String::new();
     BufReader::new(open.stdout.take().expect("it is piped")).read_line(&mut line).expect("it is text");
-    assert!(line.starts_with("SOCKS5 at 0.0.0.0:") && line.contains("; 127.0.0.1:"), "{line}");
+    assert!(line.starts_with("SOCKS5 at 0.0.0.0:") && line.contains("; TCP at 127.0.0.1:"), "{line}");
     open.kill().expect("it runs");
     open.wait().expect("it ends");
 }
