@@ -145,7 +145,7 @@ def test_the_page_names_what_advise_prints() -> None:
 
 
 def test_no_command_lowers_a_limit_of_the_machine(tmp_path: Path) -> None:
-    advice = advise(["dsl 16Mbit 25ms", "lte 30Mbit 60ms"], receive_buffer="256kB", schedulers=[stock()])
+    advice = advise(["dsl 20Mbit 30ms", "lte 20Mbit 40ms"], receive_buffer="192kB", schedulers=[stock()])
     told = [one.text for one in commands(advice)]
     assert "ip mptcp limits set subflow 8" in told, "8 is Linux' maximum"
     line = next(one for one in told if "tcp_rmem" in one)

@@ -187,7 +187,7 @@ def test_socks_says_what_is_not_allowed(tmp_path: Path) -> None:
         assert far.stdout is not None
         assert far.stderr is not None
         told = far.stdout.readline().split()
-        assert (told[:2], told[-2:]) == (["plait", "proxy"], ["--secret-file", "secret"])
+        assert (told[:2], told[-2:]) == (["plait", "proxy"], ["--secret-file", "FILE"])
         assert "no connection is allowed" in far.stderr.readline()
         with running(*told[2:-2], "--socks", "127.0.0.1:0", folder=tmp_path) as near:
             assert near.stdout is not None
