@@ -15,6 +15,8 @@
 #define OVERFLOW	2U
 /* Segments of the smallest backlog that can overflow a queue. */
 #define SMALLEST	6U
+/* Errors of the predicted queueing delay, in segments, that do not show that a path is busy. */
+#define NOISE		4U
 
 static void minimum_note(struct minimum *minimum, u64 now, u64 value)
 {
@@ -69,6 +71,29 @@ u32 plait_in_flight(const struct bottleneck *bottleneck, const struct plait_path
 	return path->pacing_rate ? min(path->in_flight, bottleneck->in_flight) : path->in_flight;
 }
 
+/* The time that all segments in flight occupy the bottleneck. */
+static u64 most(const struct bottleneck *bottleneck, const struct plait_path *path)
+{
+	return mul_capped(plait_spacing(bottleneck, path), plait_in_flight(bottleneck, path));
+}
+
+u64 plait_corrected_free(const struct bottleneck *bottleneck, u64 now,
+			 const struct plait_path *path)
+{
+	u64 latest = add_capped(now, most(bottleneck, path));
+
+	return max(min(add_capped(bottleneck->free, bottleneck->error), latest), bottleneck->free);
+}
+
+bool plait_is_idle(const struct bottleneck *bottleneck, u64 now, const struct plait_path *path)
+{
+	u64 each = plait_spacing(bottleneck, path);
+	bool noise = bottleneck->error <= mul_capped(each, NOISE);
+	u64 free = noise ? bottleneck->free : plait_corrected_free(bottleneck, now, path);
+
+	return free <= add_capped(now, mul_capped(each, 2));
+}
+
 s64 plait_path_delay(const struct earliest *earliest, const struct plait_path *path)
 {
 	u64 least = least_round_trip(&earliest->bottlenecks[path->id], path);
@@ -84,7 +109,7 @@ s64 plait_path_delay(const struct earliest *earliest, const struct plait_path *p
 	} else {
 		delay = (least + less(path->own_rtt, path->srtt)) / 2;
 	}
-	return later(delay, path->rttvar / 2);
+	return later(delay, path->rttvar / 4);
 }
 
 /* Puts the newest packets into the train. */
@@ -143,7 +168,8 @@ void plait_bottleneck_on_lost(struct bottleneck *bottleneck, u64 now, u32 segmen
 			      const struct plait_path *path)
 {
 	u64 smallest = mul_capped(plait_spacing(bottleneck, path), SMALLEST);
-	u64 backlog = maximum_get(&bottleneck->backlog);
+	u64 queued = less(path->latest_rtt, least_round_trip(bottleneck, path));
+	u64 backlog = max(maximum_get(&bottleneck->backlog), queued);
 
 	bottleneck->in_flight = less(bottleneck->in_flight, segments);
 	if (segments >= OVERFLOW && backlog >= smallest)
@@ -175,6 +201,7 @@ static u64 measure(struct bottleneck *bottleneck, u64 now, u32 acked, const stru
 		train->acknowledged = true;
 		train->first_acked = now;
 		bottleneck->free = less(bottleneck->free, less(train->wait, waited));
+		bottleneck->error = less(waited, train->wait);
 		train->sent = less(train->sent, acked - train->ahead);
 	}
 	if (train->sent >= SHORTEST && train->acked < train->sent && path->in_flight)
@@ -197,7 +224,6 @@ void plait_bottleneck_refresh(struct bottleneck *bottleneck, u64 now, const stru
 {
 	u32 sent = bottleneck->sent, acked = bottleneck->acked;
 	u64 measured, each, latest, earliest = 0;
-	u32 flying;
 
 	bottleneck->sent = 0;
 	bottleneck->acked = 0;
@@ -217,9 +243,8 @@ void plait_bottleneck_refresh(struct bottleneck *bottleneck, u64 now, const stru
 	if (measured && trains)
 		minimum_note(&bottleneck->spacing, now, measured);
 	each = plait_spacing(bottleneck, path);
-	flying = plait_in_flight(bottleneck, path);
-	latest = add_capped(now, mul_capped(each, flying));
-	if (flying)
+	latest = add_capped(now, most(bottleneck, path));
+	if (plait_in_flight(bottleneck, path))
 		earliest = max(add_capped(bottleneck->last_sent, each),
 			       less(latest, least_round_trip(bottleneck, path)));
 	bottleneck->free = max(min(bottleneck->free, latest), earliest);

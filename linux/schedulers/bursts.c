@@ -11,31 +11,27 @@ static bool has_no_bursts(const struct plait_connection *connection)
 u64 plait_lead(const struct earliest *earliest, const struct plait_connection *connection,
 	       const struct plait_path *paths, unsigned int count)
 {
-	s64 own = PLAIT_UNKNOWN, least = S64_MAX, delay;
+	const struct plait_path *path, *fastest = NULL;
 	u32 candidates = usable(paths, count);
-	const struct plait_path *path;
-	u64 more;
+	s64 own = PLAIT_UNKNOWN, least = 0, delay;
 
 	if (has_no_bursts(connection))
 		return 0;
 	for_each_path_of(path, candidates, paths, count) {
 		delay = plait_path_delay(earliest, path);
-		if (!path->in_recovery && delay != PLAIT_UNKNOWN)
-			least = min(least, delay);
+		if (path->in_recovery || delay == PLAIT_UNKNOWN || (fastest && delay >= least))
+			continue;
+		fastest = path;
+		least = delay;
 	}
+	if (!fastest)
+		return 0;
+	if (!fastest->queued && open_paths(paths, count) & BIT(fastest->id) &&
+	    plait_is_idle(&earliest->bottlenecks[fastest->id], earliest->now, fastest))
+		return 0;
 	if (earliest->bursts.last < count)
 		own = plait_path_delay(earliest, &paths[earliest->bursts.last]);
-	if (own == PLAIT_UNKNOWN || own <= least)
-		return 0;
-	more = own - least;
-	return more - min(more, earliest->bursts.drains) / 4;
-}
-
-void plait_burst_on_assigned(struct bursts *bursts, u8 path)
-{
-	if (path != bursts->last)
-		bursts->drains = S64_MAX;
-	bursts->last = path;
+	return own == PLAIT_UNKNOWN || own <= least ? 0 : own - least;
 }
 
 /* Finds the path where the next segment arrives first, its arrival without any queue, and the
@@ -81,7 +77,7 @@ static const struct plait_path *idle_path(const struct earliest *earliest, u8 fi
 
 	for_each_path_of(path, open, paths, count) {
 		if (path->id == first ||
-		    !is_idle(&earliest->bottlenecks[path->id], earliest->now, path) ||
+		    !plait_is_idle(&earliest->bottlenecks[path->id], earliest->now, path) ||
 		    !plait_predict(earliest, path, 0, candidates, &next) ||
 		    next.arrival == S64_MIN)
 			continue;
@@ -128,6 +124,5 @@ void plait_note_writes(struct earliest *earliest, const struct plait_connection 
 	if (bursts->cost <= price / 2)
 		return;
 	bursts->last = path->id;
-	bursts->drains = queueing * 1000;
 	bursts->cost = 0;
 }

@@ -40,7 +40,8 @@ void plait_flight_on_sent(struct earliest *earliest, const struct plait_event *e
 			  const struct plait_path *paths, unsigned int count)
 {
 	struct flight *flight = &earliest->flight;
-	u64 free = earliest->bottlenecks[event->path].free;
+	const struct bottleneck *bottleneck = &earliest->bottlenecks[event->path];
+	u64 free = plait_corrected_free(bottleneck, earliest->now, &paths[event->path]);
 	u32 place = place_of(event->amount);
 	bool lost;
 
@@ -198,7 +199,7 @@ bool plait_copy(struct earliest *earliest, const struct plait_connection *connec
 			continue;
 		bottleneck = &earliest->bottlenecks[path->id];
 		/* A copy behind others would delay new data. */
-		if (!last && !is_idle(bottleneck, earliest->now, path))
+		if (!last && !plait_is_idle(bottleneck, earliest->now, path))
 			continue;
 		own = max_t(s64, plus(copied.arrival - now, -copied.delay), 0);
 		own = later(own, least_round_trip(bottleneck, path) / 2);

@@ -50,7 +50,8 @@ static s64 departure(const struct earliest *earliest, const struct plait_path *p
 	u32 flying = plait_in_flight(bottleneck, path);
 	u64 place = (u64)flying + path->queued + before;
 	u32 window = max(earliest->plenty ? min(path->cwnd, path->limit) : path->cwnd, 1U), rest;
-	s64 now = as_signed(earliest->now), free = as_signed(bottleneck->free), departs;
+	s64 now = as_signed(earliest->now), departs;
+	s64 free = as_signed(plait_corrected_free(bottleneck, earliest->now, path));
 	u64 each = plait_spacing(bottleneck, path), rounds = 0;
 
 	/* The segment a window earlier is in flight, or leaves some round trips from now. */
@@ -237,7 +238,6 @@ static void init(void *state)
 	earliest->copies = plait_value(&plait_copies);
 	earliest->last_copies = plait_value(&plait_last_copies);
 	earliest->first_copies = plait_value(&plait_first_copies);
-	earliest->bursts.drains = S64_MAX;
 	for (i = 0; i < PLAIT_PATHS_MAX; i++) {
 		earliest->copied[i] = U64_MAX;
 		plait_bottleneck_init(&earliest->bottlenecks[i]);
@@ -277,7 +277,7 @@ static struct plait_decision decide(void *state, u64 now, const struct plait_con
 	plait_note_writes(earliest, connection, paths, count);
 	decision = assign(earliest, connection, paths, count);
 	if (decision.kind != PLAIT_WAIT) {
-		plait_burst_on_assigned(&earliest->bursts, decision.path);
+		earliest->bursts.last = decision.path;
 		return decision;
 	}
 	if (earliest->copies && !sendable(connection) &&

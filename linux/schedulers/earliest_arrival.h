@@ -45,6 +45,7 @@ struct bottleneck {
 	struct maximum backlog;		/* behind each transmission */
 	struct minimum capacity;	/* the backlogs that overflowed the queue */
 	u64 free;		/* time when it will have transmitted all that was sent */
+	u64 error;		/* by which the newest train was queued longer than predicted */
 	u64 last_sent;
 	u64 sample;		/* the newest since the last decision, if any */
 	struct train train;
@@ -54,9 +55,8 @@ struct bottleneck {
 	bool sampled;
 };
 
-/* The burst on the path of the last assignment, and the queue that the next burst drains. */
+/* The path of the last assignment, and the queues that cause the next burst. */
 struct bursts {
-	u64 drains;		/* the queueing delay that the burst drains; S64_MAX if none */
 	u64 written;		/* time of the last write */
 	u64 cost;		/* of the queue that lasts, in square microseconds */
 	u8 last;		/* the path of the last assignment */
@@ -187,18 +187,19 @@ void plait_bottleneck_init(struct bottleneck *bottleneck);
  */
 u64 plait_spacing(const struct bottleneck *bottleneck, const struct plait_path *path);
 
+/* The time when it will have transmitted all that was sent, later by the error of the newest
+ * prediction.
+ */
+u64 plait_corrected_free(const struct bottleneck *bottleneck, u64 now,
+			 const struct plait_path *path);
 /* True if at most two segments are at the bottleneck. */
-static inline bool is_idle(const struct bottleneck *bottleneck, u64 now,
-			   const struct plait_path *path)
-{
-	return bottleneck->free <= add_capped(now, mul_capped(plait_spacing(bottleneck, path), 2));
-}
+bool plait_is_idle(const struct bottleneck *bottleneck, u64 now, const struct plait_path *path);
 
 /* The capacity of the queue in segments; U64_MAX until it has overflowed. */
 u64 plait_capacity(const struct bottleneck *bottleneck, const struct plait_path *path);
 /* Segments in flight. While a pacer holds back packets, the facts show a full window. */
 u32 plait_in_flight(const struct bottleneck *bottleneck, const struct plait_path *path);
-/* The delay after the bottleneck without queues, and half of the round-trip variation;
+/* The delay after the bottleneck without queues, and a quarter of the round-trip variation;
  * PLAIT_UNKNOWN until measured.
  */
 s64 plait_path_delay(const struct earliest *earliest, const struct plait_path *path);
@@ -230,13 +231,11 @@ bool plait_predict(const struct earliest *earliest, const struct plait_path *pat
 
 /* bursts.c */
 
-/* The lead of the path that took the last segment over the others: its additional delay, less a
- * quarter of the queueing delay that the burst drains.
+/* The lead of the path that took the last segment over the others: its additional delay. The
+ * burst ends when the path with the least delay is idle.
  */
 u64 plait_lead(const struct earliest *earliest, const struct plait_connection *connection,
 	       const struct plait_path *paths, unsigned int count);
-/* Notes an assignment to a path. */
-void plait_burst_on_assigned(struct bursts *bursts, u8 path);
 /* Notes whether data waits. A write that meets a lasting queue may begin a burst. */
 void plait_note_writes(struct earliest *earliest, const struct plait_connection *connection,
 		       const struct plait_path *paths, unsigned int count);

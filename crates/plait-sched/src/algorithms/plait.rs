@@ -13,15 +13,15 @@
 //! # Rules
 //! 1. *Earliest arrival.* The next segment is assigned to the path where it arrives first. It
 //!    arrives when the bottleneck has transmitted it, plus the path's delay without queues, plus
-//!    half of the round-trip variation. A segment beyond the congestion window leaves a round trip
-//!    after the segment that is a window before it. Nothing is assigned while no path is open,
+//!    a quarter of the round-trip variation. A segment beyond the congestion window leaves a round
+//!    trip after the segment that is a window before it. Nothing is assigned while no path is open,
 //!    because windows and delays may change until one is. While no written data waits, the path of
-//!    the last segment has a lead of three quarters of its additional delay. So if the application
-//!    writes more than the fast paths carry, segments take a slow path in bursts, and the queues of
-//!    the fast paths become short in between. Otherwise these queues would always be as long as the
-//!    additional delay. If it writes about as much as the fast paths carry, a queue lasts. A burst
-//!    drains it as soon as the delay that the queue has cost exceeds half of the burst's: the queueing
-//!    delay times the additional delay, and half of the square of the latter.
+//!    the last segment has a lead of its additional delay, until the fastest path is idle. So if the
+//!    application writes more than the fast paths carry, segments take a slow path in bursts, and the
+//!    queues of the fast paths become empty in between. Otherwise these queues would always be as
+//!    long as the additional delay. If it writes about as much as the fast paths carry, a queue
+//!    lasts. A burst drains it as soon as the delay that the queue has cost exceeds half of the
+//!    burst's: the queueing delay times the additional delay, and half of the square of the latter.
 //! 2. *Trains.* `plait/bottleneck.rs` measures the spacing of segments at the bottleneck and
 //!    follows its backlog. Until a path is measured, no segment waits in its queue.
 //! 3. *Limits.* Out of slow start, at most 24 segments, or a quarter of the bandwidth-delay product
@@ -273,7 +273,7 @@ impl Scheduler for Plait {
         self.recalls = 0;
         self.note_writes(connection, paths);
         if let Some((path, segments)) = self.assign(connection, paths) {
-            self.bursts.on_assigned(path);
+            self.bursts.last = path;
             return Decision::Assign { path, segments };
         }
         if self.switches.copies
@@ -310,7 +310,7 @@ impl Scheduler for Plait {
         match *event {
             Event::Sent { segment, retransmission, .. } => {
                 bottleneck.on_sent(self.now, self.current, path);
-                let departure = bottleneck.free();
+                let departure = bottleneck.corrected_free(self.now, path);
                 let (bottlenecks, one_way) = (&self.bottlenecks, self.one_way);
                 let arrival = |path, departure| arrival(bottlenecks, one_way, path, departure, paths);
                 self.flight.on_sent(segment, id, departure, retransmission, arrival);

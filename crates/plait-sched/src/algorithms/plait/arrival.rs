@@ -23,7 +23,7 @@ impl Plait {
             place = place.saturating_sub(first) % window;
         }
         let now = signed(self.now.as_nanos());
-        let free = signed(bottleneck.free());
+        let free = signed(bottleneck.corrected_free(self.now, path));
         let departure = if place < in_flight {
             free.saturating_sub(signed(spacing.saturating_mul(in_flight - place - 1)))
         } else {

@@ -20,16 +20,19 @@
 //! it is free. With n segments in flight it is free at most n spacings from now. It is free no
 //! earlier than n spacings after the arrival of the newest acknowledged segment, a smallest round
 //! trip ago. The round trip of a train's first segment shows how long that segment was queued. The
-//! bottleneck is free earlier by as much as the prediction at its transmission was longer.
+//! bottleneck is free earlier by as much as the prediction at its transmission was longer. If the
+//! prediction was shorter, the estimates of spacing or round trip are too small. Predictions are
+//! longer by this error until the next train, but never longer than n spacings.
 //!
 //! While a pacer holds back packets, the facts show a full window. Transmissions, acknowledgements
 //! and losses then tell the number of segments in flight.
 //!
 //! # Capacity
 //! If several segments are lost at once, the queue of the bottleneck has overflowed. It holds no
-//! more than the largest backlog of the last one to two round trips. The estimate is the smallest
-//! such backlog of the last 5 to 10 s with overflows. Single losses, and those after a backlog of
-//! less than 6 segments, count as random.
+//! more than the largest backlog of the last one to two round trips. If the newest round trip shows
+//! a longer queue, this counts: on links with varying rates, the spacing is too small. The estimate
+//! is the smallest such backlog of the last 5 to 10 s with overflows. Single losses, and those after
+//! a backlog of less than 6 segments, count as random.
 
 use crate::time::{Duration, Time};
 use crate::view::Path;
@@ -44,6 +47,8 @@ const MOMENTS: u32 = 3;
 const OVERFLOW: u32 = 2;
 /// The smallest backlog, in segments, that can overflow a queue.
 const SMALLEST: u64 = 6;
+/// Errors of the predicted queueing delay, in segments, that do not show that a path is busy.
+const NOISE: u64 = 4;
 /// A minimum covers between one and two of these periods, in nanoseconds.
 const PERIOD: u64 = 5_000_000_000;
 
@@ -120,6 +125,8 @@ pub(super) struct Bottleneck {
     round_trip: Minimum,
     /// The time when the bottleneck will have transmitted all that was sent, in nanoseconds.
     free: u64,
+    /// How much longer the first segment of the newest train was queued than predicted, in nanoseconds.
+    error: u64,
     last_sent: u64,
     /// The backlog behind each transmission, and the smallest one that overflowed the queue.
     backlog: Maximum,
@@ -138,6 +145,7 @@ impl Bottleneck {
         spacing: Minimum::NONE,
         round_trip: Minimum::NONE,
         free: 0,
+        error: 0,
         last_sent: 0,
         backlog: Maximum::NONE,
         capacity: Minimum::NONE,
@@ -193,12 +201,26 @@ impl Bottleneck {
         self.free
     }
 
-    /// True if at most two segments are at the bottleneck.
-    pub(super) fn is_idle(&self, now: Time, path: &Path) -> bool {
-        self.free <= now.as_nanos() + 2 * self.spacing(path)
+    /// The same time, later by the error of the newest prediction.
+    pub(super) fn corrected_free(&self, now: Time, path: &Path) -> u64 {
+        let latest = now.as_nanos().saturating_add(self.most(path));
+        self.free.saturating_add(self.error).min(latest).max(self.free)
     }
 
-    /// The delay after the bottleneck without queues, and half of the round-trip variation. In
+    /// The time that all segments in flight occupy the bottleneck, in nanoseconds.
+    fn most(&self, path: &Path) -> u64 {
+        self.spacing(path).saturating_mul(u64::from(self.in_flight(path)))
+    }
+
+    /// True if at most two segments are at the bottleneck.
+    pub(super) fn is_idle(&self, now: Time, path: &Path) -> bool {
+        let spacing = self.spacing(path);
+        let noise = self.error <= NOISE * spacing;
+        let free = if noise { self.free } else { self.corrected_free(now, path) };
+        free <= now.as_nanos() + 2 * spacing
+    }
+
+    /// The delay after the bottleneck without queues, and a quarter of the round-trip variation. In
     /// nanoseconds, with a clock offset if it is a one-way delay; `None` until measured.
     pub(super) fn delay(&self, path: &Path, one_way: bool) -> Option<i64> {
         if !path.has_rtt() {
@@ -213,7 +235,7 @@ impl Bottleneck {
             let shorter = path.own_rtt.as_nanos().saturating_sub(path.srtt.as_nanos());
             ((least + shorter) / 2) as i64
         };
-        Some(delay.saturating_add_unsigned(path.rttvar.as_nanos() / 2))
+        Some(delay.saturating_add_unsigned(path.rttvar.as_nanos() / 4))
     }
 
     /// Notes a transmission. The time of the last decision is exact if it is `current`; otherwise
@@ -264,7 +286,8 @@ impl Bottleneck {
     /// Notes lost segments, at the time of the last decision.
     pub(super) fn on_lost(&mut self, now: Time, segments: u32, path: &Path) {
         self.in_flight = self.in_flight.saturating_sub(segments);
-        let backlog = self.backlog.get();
+        let queued = path.latest_rtt.as_nanos().saturating_sub(self.round_trip(path));
+        let backlog = self.backlog.get().max(queued);
         if segments >= OVERFLOW && backlog >= self.spacing(path).saturating_mul(SMALLEST) {
             self.capacity.note(now.as_nanos(), backlog);
         }
@@ -303,7 +326,7 @@ impl Bottleneck {
         }
         let spacing = self.spacing(path);
         let in_flight = self.in_flight(path);
-        let latest = now.saturating_add(spacing.saturating_mul(u64::from(in_flight)));
+        let latest = now.saturating_add(self.most(path));
         let earliest = match in_flight {
             0 => 0,
             _ => latest.saturating_sub(self.round_trip(path)).max(self.last_sent.saturating_add(spacing)),
@@ -329,6 +352,7 @@ impl Bottleneck {
                 // The acknowledgement may cover more of the train: the train begins at its end.
                 train.first_acked = Some(now);
                 self.free = self.free.saturating_sub(train.wait.saturating_sub(waited));
+                self.error = waited.saturating_sub(train.wait);
                 train.sent = train.sent.saturating_sub(acked - train.ahead);
             }
         }

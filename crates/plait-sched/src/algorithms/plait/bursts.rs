@@ -3,13 +3,11 @@
 use super::{Plait, room_now, signed};
 use crate::view::{Connection, MAX_PATHS, Path, PathId, usable};
 
-/// The burst on the path of the last assignment, and the queue that the next burst drains.
+/// The path of the last assignment, and the queues that cause the next burst.
 #[derive(Clone, Debug)]
 pub(super) struct Bursts {
     /// The path of the last assignment.
     pub(super) last: PathId,
-    /// The queueing delay that the burst drains, in nanoseconds; `i64::MAX` if there was none.
-    drains: i64,
     /// True if no data waited at the last decision: the next data is a write.
     idle: bool,
     /// The time of the last write, in nanoseconds.
@@ -20,15 +18,7 @@ pub(super) struct Bursts {
 }
 
 impl Bursts {
-    pub(super) const NONE: Self = Self { last: PathId(0), drains: i64::MAX, idle: true, written: 0, cost: 0 };
-
-    /// Notes an assignment to `path`.
-    pub(super) fn on_assigned(&mut self, path: PathId) {
-        if path != self.last {
-            self.drains = i64::MAX;
-        }
-        self.last = path;
-    }
+    pub(super) const NONE: Self = Self { last: PathId(0), idle: true, written: 0, cost: 0 };
 }
 
 /// True if data waits for the receiver's window, or the stream has ended.
@@ -38,16 +28,24 @@ const fn has_no_bursts(connection: &Connection) -> bool {
 
 impl Plait {
     /// The lead of the path that took the last segment over the others, in nanoseconds: its additional
-    /// delay, less a quarter of the queueing delay that the burst drains.
+    /// delay. The burst ends when the path with the least delay is idle.
     pub(super) fn lead(&self, connection: &Connection, paths: &[Path]) -> i64 {
         if has_no_bursts(connection) {
             return 0;
         }
         let delay = |path: &Path| self.bottleneck(path).delay(path, self.one_way);
-        let least = usable(paths).take(MAX_PATHS).filter(|path| !path.in_recovery).filter_map(delay).min();
+        let known = |path: &&Path| !path.in_recovery && delay(path).is_some();
+        let Some(fastest) = usable(paths).take(MAX_PATHS).filter(known).min_by_key(|path| delay(path)) else {
+            return 0;
+        };
+        if fastest.queued == 0
+            && room_now(fastest, paths) > 0
+            && self.bottleneck(fastest).is_idle(self.now, fastest)
+        {
+            return 0;
+        }
         let own = paths.get(self.bursts.last.index()).and_then(delay);
-        let more = own.zip(least).map_or(0, |(own, least)| own.saturating_sub(least).max(0));
-        more - more.min(self.bursts.drains) / 4
+        own.zip(delay(fastest)).map_or(0, |(own, least)| own.saturating_sub(least).max(0))
     }
 
     /// Notes whether data waits. A write that meets a lasting queue may begin a burst.
@@ -70,7 +68,6 @@ impl Plait {
                 let price = queueing.saturating_mul(more).saturating_add(more.saturating_mul(more) / 2);
                 if self.bursts.cost > price / 2 {
                     self.bursts.last = path;
-                    self.bursts.drains = signed(queueing * 1000);
                     self.bursts.cost = 0;
                 }
             }

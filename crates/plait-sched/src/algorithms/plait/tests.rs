@@ -63,19 +63,19 @@ fn the_slow_path_waits_for_earlier_arrivals_on_the_fast_one() {
     assert_eq!(steps[..4], [(0, 13), (1, 1), (0, 3), (1, 1)]);
 }
 
-/// The application may write more. The slow path then has a lead of 3/4 of its additional 20 ms. Its
-/// second and third segment count as if they arrived after 27 and 33 ms, the fourth after 39 ms.
+/// The application may write more. The slow path then has a lead of its additional 20 ms. Its second
+/// to fourth segment count as if they arrived after 22, 28 and 34 ms, the fifth after 40 ms.
 #[test]
 fn the_slow_path_takes_bursts_while_the_application_writes() {
     let mut paths = [path(0, 20, 10), path(1, 60, 10)];
     let steps = assignments(&mut plait(&["trains"]), &mut paths, false);
-    assert_eq!(steps[..5], [(0, 13), (1, 1), (1, 2), (0, 1), (0, 8)]);
+    assert_eq!(steps[..5], [(0, 13), (1, 1), (1, 3), (0, 2), (0, 10)]);
 }
 
 /// Two paths of 1 ms a segment, and of 20 and 60 ms. Each 10 ms, a write of 10 segments meets a
 /// queueing delay of 5 ms on the fast path: 50 ms² a write. A burst on the slow path, which delays
-/// 20 ms more, costs 5 * 20 + 20 * 20 / 2 = 300 ms². So it begins with more than 150 ms². Its lead is
-/// 20 - 5 / 4 ms, so the fifth segment there would arrive after the next one on the fast path.
+/// 20 ms more, costs 5 * 20 + 20 * 20 / 2 = 300 ms². So it begins with more than 150 ms². With
+/// its lead of 20 ms, a sixth segment there would arrive no earlier than the next on the fast path.
 #[test]
 fn a_burst_drains_a_queue_that_lasts() {
     let (mut plait, paths) = (plait(&["trains"]), [path(0, 20, 20), path(1, 60, 60)]);
@@ -91,7 +91,20 @@ fn a_burst_drains_a_queue_that_lasts() {
         plait.decide(now, &connection, &paths);
         (path.0, segments)
     });
-    assert_eq!(taken.collect::<Vec<_>>(), [(0, 15), (0, 10), (0, 10), (0, 10), (1, 4)]);
+    assert_eq!(taken.collect::<Vec<_>>(), [(0, 15), (0, 10), (0, 10), (0, 10), (1, 5)]);
+}
+
+/// The slow path took the last segment. As long as the fast one is idle, that is no reason to stay.
+#[test]
+fn a_burst_ends_when_the_fastest_path_is_idle() {
+    let (mut plait, paths) = (plait(&["trains"]), [path(0, 20, 20), path(1, 60, 60)]);
+    plait.bursts.last = PathId(1);
+    let connection = Connection { window_left: 1000, ..Connection::default() };
+    assert_eq!(plait.lead(&connection, &paths), 0);
+    for segment in 0..3 {
+        plait.on_event(&sent(0, segment), &connection, &paths);
+    }
+    assert_eq!(plait.lead(&connection, &paths), 20 * MILLI as i64);
 }
 
 #[test]
@@ -206,6 +219,27 @@ fn a_round_trip_without_a_queue_ends_the_predicted_one() {
     assert_eq!((backlog(100), backlog(200)), (5, 100));
 }
 
+/// A train was queued for 30 ms longer than predicted. So predictions are 30 ms longer, but not longer
+/// than 5 ms for each of 20 segments in flight. An error of four segments does not make a path busy.
+#[test]
+fn predictions_are_longer_by_the_error_of_the_newest_one() {
+    let after = |rtt: u64| {
+        let (mut plait, mut path) = train(10, 0, 5, 100);
+        let connection = Connection::default();
+        plait.decide(at(1000), &connection, core::slice::from_ref(&path));
+        path.in_flight = 1;
+        plait.on_event(&sent(0, 10), &connection, core::slice::from_ref(&path));
+        path.latest_rtt = Duration::from_millis(rtt);
+        plait.on_event(&acked(0, 1, rtt), &connection, core::slice::from_ref(&path));
+        path.in_flight = 20;
+        plait.decide(at(1200), &connection, core::slice::from_ref(&path));
+        let bottleneck = &plait.bottlenecks[0];
+        let free = bottleneck.corrected_free(at(1200), &path) - bottleneck.free();
+        (free / MILLI, bottleneck.is_idle(at(1200), &path))
+    };
+    assert_eq!([100, 120, 130, 230].map(after), [(0, true), (20, true), (30, false), (100, false)]);
+}
+
 #[test]
 fn a_loss_ends_a_train() {
     let (mut plait, mut path) = (plait(&[]), path(0, 100, 50));
@@ -276,11 +310,13 @@ fn neither_slow_start_nor_a_paced_path_has_a_limit() {
 }
 
 /// A burst of 40 segments of 5 ms overflows a queue. With 24 or with a quarter of the product of 20
-/// segments, the next burst would overflow it, too. Two fifths of its capacity may be in it.
+/// segments, the next burst would overflow it, too. Two fifths of its capacity may be in it. A round
+/// trip that is 250 ms longer than without queues shows a queue of at least 50 segments.
 #[test]
 fn several_losses_at_once_show_the_capacity_of_the_queue() {
-    let limit = |lost: u32, burst: u64| {
+    let limit = |lost: u32, burst: u64, rtt: u64| {
         let (mut plait, mut path) = train(10, 0, 5, 100);
+        path.latest_rtt = Duration::from_millis(rtt);
         path.cwnd = 100;
         let connection = Connection { unassigned: 1000, window_left: 1000, ..Connection::default() };
         plait.decide(at(1000), &connection, core::slice::from_ref(&path));
@@ -295,10 +331,11 @@ fn several_losses_at_once_show_the_capacity_of_the_queue() {
         plait.decide(at(2000), &connection, core::slice::from_ref(&path));
         plait.limit(&path, &connection)
     };
-    assert_eq!(limit(1, 40), 24, "a random loss");
-    assert_eq!(limit(2, 40), 16);
-    assert_eq!(limit(2, 10), 5, "the least");
-    assert_eq!(limit(2, 5), 24, "no queue is so short");
+    assert_eq!(limit(1, 40, 100), 24, "a random loss");
+    assert_eq!(limit(2, 40, 100), 16);
+    assert_eq!(limit(2, 40, 350), 20);
+    assert_eq!(limit(2, 10, 100), 5, "the least");
+    assert_eq!(limit(2, 5, 100), 24, "no queue is so short");
 }
 
 /// A pacer holds back packets, so the facts show a full window of 50. Ten segments of 5 ms are in
