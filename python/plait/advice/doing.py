@@ -30,7 +30,7 @@ response would wait for an acknowledgement. The accept queue is longer than Pyth
 connections, since all begin at once."""
 ENABLED = "MPTCP, with subflows beside the first one"
 FOR_TCP = "for TCP by "
-"""Begin of the first reason of MPTCP's commands if those of the UDP proxy precede them."""
+"""Beginning of the reason of MPTCP's first commands if those of the UDP proxy precede them."""
 SPARED = "after (a spare adds no goodput; unplug the first link to see it)"
 UNDO = "undo (settings of sysctl and limits last until the next boot)"
 REQUESTS = 100

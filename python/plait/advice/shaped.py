@@ -40,7 +40,8 @@ def search(
     """Run every path alone with FQ-CoDel, and return the best one.
 
     None without a transfer beside the traffic, without a path that can be shaped, or if two
-    variations cost too many events. Recordings are left out: a router cannot shape to a rate that changes.
+    variations cost too many events. Recordings are left out: a router cannot shape to a rate that
+    changes.
     """
     able = [index for index, path in enumerate(setting.paths) if _can_be_shaped(path)]
     if not setting.traffic.beside or not able:
