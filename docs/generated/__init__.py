@@ -29,7 +29,7 @@ from generated import api, commands, keys, metrics, present, schedulers
 PARTS: Mapping[str, Callable[[str], str]] = {
     "scenario keys": lambda _: keys.tables(),
     "commands": lambda _: commands.help_texts(),
-    "python": lambda _: api.reference(),
+    "python": api.reference,
     "metrics": metrics.definitions,
     "scheduler": schedulers.facts,
     "schedulers": lambda _: schedulers.overview(),

@@ -20,8 +20,8 @@ WORKLOADS = ("Workload", "Write", "Request", "End", "Delivery")
 CONTROLLERS = ("CongestionController", "Acknowledgement", "CongestionEvent", "PathShare", "RateSample")
 GROUPS = {
     "Running": ("run", "compare", "repeat", "load", "Result", "Comparison", "Repeated"),
-    "Scenarios": (
-        "Scenario", "Transport", "Path", "Direction", "Link",
+    "Scenarios": ("Scenario", "Transport", "Path", "Direction", "Link"),
+    "Traffic": (
         "Bulk", "File", "ConstantRate", "OnOff", "RequestResponse", "WriteTrace", "OwnWorkload",
         "TcpFlow", "MultipathFlow", "ConstantRateFlow", "OnOffFlow",
     ),
@@ -39,30 +39,55 @@ GROUPS = {
     ),
     "Errors": ("ScenarioError", "RunError", "TransferError", "ConformanceError", "NotRecordedError"),
 }  # fmt: skip
-"""Groups of names. Other names of `plait.__all__` come last, under a heading of their own."""
+"""Groups of names. Other names of `plait.__all__` are in the group `Others`."""
+PAGES = {
+    "python-running": ("Running", "Models", "Errors", "Others"),
+    "python-scenarios": ("Scenarios",),
+    "python-traffic": ("Traffic",),
+    "python-schedulers": ("Schedulers", "Workloads", "Congestion controllers"),
+    "python-real-paths": ("Real paths",),
+    "python-sweeps": ("Sweeps",),
+    "python-learning": ("Learning",),
+    "python-figures": ("Figures",),
+}
+"""Groups of each page; every group is on one."""
 SECTIONS = ("Args:", "Raises:", "Returns:")
 
 
-def reference() -> str:
-    """All of it."""
+def reference(page: str) -> str:
+    """The groups of a page; without a page, the list of all names."""
+    every = groups()
+    if page:
+        return "\n\n".join(
+            "\n\n".join([f"## {title}", *(entry(name, thing) for name, thing in every[title].items())])
+            for title in PAGES[page]
+        )
+    assert sorted(title for titles in PAGES.values() for title in titles) == sorted(every)
+    return "\n\n".join(
+        f"**{title}**: "
+        + ", ".join(f"[`{name}`]({file}.md#{name.replace('.', '').lower()})" for name in every[title])
+        for file, titles in PAGES.items()
+        for title in titles
+    )
+
+
+def groups() -> dict[str, dict[str, Any]]:
+    """Every public thing by group and name."""
     listed = [name for names in GROUPS.values() for name in names]
-    others = tuple(name for name in plait.__all__ if name not in listed and name not in ("gym", "plots"))
-    made = []
-    for title, names in {**GROUPS, **({"Others": others} if others else {})}.items():
-        made.append(f"## {title}")
-        made += [entry(f"plait.{name}", getattr(plait, name)) for name in names]
-    made.append("## Sweeps")
-    made += [entry(f"plait.sweep.{name}", getattr(sweep, name)) for name in sweep.__all__]
-    made += [
-        entry(f"plait.analysis.{name}", getattr(analysis, name))
-        for name in analysis.__all__
-        if name not in listed
-    ]
-    made.append("## Learning")
-    made += [entry(f"plait.gym.{name}", getattr(gym, name)) for name in gym.__all__]
-    made.append("## Figures")
-    made += [entry(f"plait.plots.{name}", getattr(plots, name)) for name in plots.__all__]
-    return "\n\n".join(made)
+    others = tuple(name for name in plait.__all__ if name not in (*listed, "gym", "plots"))
+    analyses = [name for name in analysis.__all__ if name not in listed]
+    return {
+        **{
+            title: {f"plait.{name}": getattr(plait, name) for name in names}
+            for title, names in {**GROUPS, "Others": others}.items()
+        },
+        "Sweeps": {
+            **{f"plait.sweep.{name}": getattr(sweep, name) for name in sweep.__all__},
+            **{f"plait.analysis.{name}": getattr(analysis, name) for name in analyses},
+        },
+        "Learning": {f"plait.gym.{name}": getattr(gym, name) for name in gym.__all__},
+        "Figures": {f"plait.plots.{name}": getattr(plots, name) for name in plots.__all__},
+    }
 
 
 def entry(name: str, thing: Any) -> str:

@@ -1,4 +1,8 @@
-"""The compiled part of Plait: scenarios, the simulator, the built-in schedulers."""
+"""The compiled part of Plait: scenarios, the simulator, the built-in schedulers.
+
+Written by hand for the crate plait-py, whose one module it describes. `make reference` writes the
+classes of facts from the Rust structs behind them.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike

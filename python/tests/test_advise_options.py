@@ -20,7 +20,9 @@ from plait.advice.outcome import Outcome
 from plait.advice.page import page
 from plait.advice.trial import Cell, Setting, TrialRunner
 from plait.advice.variations import variations
+from plait.advice.wording import purpose
 from plait.support.progress import Progress
+from plait.validate.fresh import contradictions
 from plait.validate.statements import complaints
 
 EVENTS = 3_200_000
@@ -135,6 +137,37 @@ def test_blocks_beyond_the_upload_are_warned_of() -> None:
     up = advise([dsl, LTE], "blocks:2Mbit", schedulers=FEW, direction="up", events=500_000)
     slow = advise([dsl, SAT], "blocks:500kbit", schedulers=FEW, events=500_000)
     assert not any(one["kind"] == "upload" for run in (up, slow) for one in run.document()["statements"])
+
+
+def test_fq_codel_is_named_where_a_transfer_fills_the_queue() -> None:
+    paths = ["dsl 16Mbit 25ms back=2Mbit queue=500ms", "lte 9Mbit 60ms back=3Mbit queue=300ms"]
+    call = "blocks:500kbit+upload"
+    advice = advise(paths, call, schedulers=FEW, direction="up", events=EVENTS)
+    assert advice.shaped is not None
+    document = advice.document()
+    said = next(one for one in document["statements"] if one["kind"] == "queue")
+    start = rf"Better, {advice.shaped.path} alone with FQ-CoDel \(SQM on its router, at 90 % of the rate\): "
+    assert re.match(rf"{start}[\d.]+ ms \(block delay p95\), \d+ % less delay", said["text"])
+    assert complaints(document) == []
+    assert contradictions(advice, 4711) == []
+    # The same runs by hand: the queue of the best path alone is nearly empty.
+    managed = [f"{path.split('queue')[0]} queue=fq_codel" for path in paths]
+    alone = advise(managed, call, schedulers=FEW, direction="up", events=EVENTS)
+    assert advice.shaped.score == pytest.approx(alone.single.value, rel=0.3)
+    assert alone.shaped is None
+    for text in (said["text"].replace("at 90", "at 80"), said["text"].replace(" less delay", " more delay")):
+        wrong = {**document, "statements": [{"kind": "queue", "text": text}]}
+        assert any(line.startswith("queue:") for line in complaints(wrong))
+    document["statements"].remove(said)
+    assert "a path alone with FQ-CoDel is better, and no sentence says so" in complaints(document)
+    assert advise(paths, "blocks:500kbit", schedulers=FEW, events=300_000).shaped is None
+
+
+def test_an_upload_beside_an_upload_is_named_once() -> None:
+    traffic = parse_traffic("blocks:1Mbit+upload")
+    assert purpose(traffic, " when uploading") == "uploaded blocks of 5 kB at 1 Mbit/s beside an upload"
+    assert purpose(traffic, "") == "blocks of 5 kB at 1 Mbit/s beside an upload"
+    assert purpose(parse_traffic("bulk"), " when uploading") == "goodput when uploading"
 
 
 def test_metered_paths_are_told_what_they_carry_and_how_to_be_spared() -> None:

@@ -147,7 +147,11 @@ def test_a_stream_carries_its_rate() -> None:
 )
 def test_the_proxy_commands_are_those_of_the_text(lte: str, option: str) -> None:
     advice = advise([DSL, lte], "blocks:500kbit", schedulers=FEW, events=500_000)
-    near = next(one.text for one in commands(advice) if "--udp" in one.text)
+    # Calls usually use UDP, so the proxy comes before MPTCP.
+    far, near, first = (one.text for one in commands(advice)[:3])
+    assert far.startswith("plait proxy --serve ")
+    assert " --udp " in near
+    assert first == "sysctl -w net.mptcp.enabled=1"
     assert option in near
     assert option.split(maxsplit=1)[0] in next(
         one["text"] for one in advice.document()["statements"] if one["kind"] == "udp"

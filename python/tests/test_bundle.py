@@ -329,3 +329,22 @@ def test_files_of_steps_are_packed_as_recorded_links_are(command: Command, tmp_p
     steps.unlink()
     done = rerun(tmp_path / "out.zip", tmp_path / "again")
     assert (done.runs, done.different) == (2, [])
+
+
+def test_files_are_found_near_the_results(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From any folder, if the results are below the folder of the command."""
+    (tmp_path / "mine.py").write_text(MINE)
+    (tmp_path / "rates.txt").write_text("100ms 5Mbit\n200ms 2Mbit\n")
+    links = LINKS.replace('rtt = "60ms"', 'rtt = "60ms"\nrate_steps = "rates.txt"')
+    (tmp_path / "links.toml").write_text(links)
+    (tmp_path / "plan.toml").write_text(PLAN)
+    assert command("sweep", "plan.toml").returncode == 0
+    done = command("run", "links.toml", "--scheduler", "mine.py:Mine", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for number, folder in enumerate(("results/plan", "out")):
+        bundle(tmp_path / folder, f"{number}.zip")
+        assert rerun(f"{number}.zip", f"again-{number}").different == []

@@ -23,8 +23,8 @@ rtt = [20, 200]
 
 
 def numbers(text: str) -> list[str]:
-    """Returns the numbers of a text in order of size, without its comments."""
-    lines = [line for line in text.splitlines() if not line.startswith("%")]
+    """Returns the numbers of a text in order of size, without its comments and labels."""
+    lines = [line for line in text.splitlines() if not line.startswith(("%", r"\label"))]
     return sorted(re.findall(r"\d+(?:\.\d+)?", "\n".join(lines).replace(",", "")))
 
 
@@ -66,6 +66,13 @@ def test_a_table_has_the_rules_of_booktabs() -> None:
     )
 
 
+def labels(latex: str) -> list[str]:
+    """Returns the labels of all tables, each of which has one behind its caption."""
+    found = re.findall(r"\\caption\{.*\}\n\\label\{(.*)\}", latex)
+    assert len(found) == latex.count(r"\begin{table}") == len(set(found))
+    return found
+
+
 @pytest.mark.parametrize("more", [(), ("--seeds", "3")])
 def test_compare_prints_the_same_numbers(command: Command, tmp_path: Path, more: tuple[str, ...]) -> None:
     (tmp_path / "my_links.toml").write_text(SCENARIO.replace('"two paths"', '"my_links"'))
@@ -78,6 +85,7 @@ def test_compare_prints_the_same_numbers(command: Command, tmp_path: Path, more:
     assert not Counter(numbers(tables)) - Counter(numbers(latex.stdout))
     assert set(numbers(latex.stdout)) == set(numbers(tables))
     assert "my\\_links" in latex.stdout
+    assert labels(latex.stdout)[0] == "tab:my-links"
     comments = [line[2:] for line in latex.stdout.splitlines() if line.startswith("% ")]
     assert meaning.splitlines()[1] in comments
 
@@ -92,6 +100,13 @@ def test_analyze_prints_the_same_numbers(command: Command, tmp_path: Path) -> No
     cells = "\n".join(line for line in latex.stdout.splitlines() if line.endswith(r" \\"))
     assert len(numbers("\n".join(rows))) > 20
     assert set(numbers(cells)) == set(numbers("\n".join(rows)))
+    assert {"tab:goodput-bps", "tab:goodput-bps-2", "tab:goodput-bps-regions"} <= set(labels(latex.stdout))
+    captions = re.findall(r"\\caption\{(.*)\}\n", latex.stdout)
+    assert captions[0].startswith(
+        "Goodput (Mbit/s), more is better. Mean: over 2 points. Better by: difference of"
+    )
+    assert "continued. " in captions[1]
+    assert "Better by: " not in captions[1]
     # An interval is in the cell of its value, so that no table ends between them.
     assert re.search(r" \(\S+ \\,\\dots", cells)
     assert not re.search(r"& \(", cells)

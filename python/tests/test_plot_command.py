@@ -7,6 +7,7 @@ import re
 import zlib
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import DSL_AND_LTE, Command
 from matplotlib.colors import to_rgba
@@ -86,6 +87,15 @@ def test_curves_are_the_means_of_points(dataset: Dataset) -> None:
             rows = frame.filter(scheduler=name, rtt=place)
             points = [one["goodput_bps"].mean() for _, one in rows.group_by("point")]
             assert value == pytest.approx(mean(points).value / 1e6)  # type: ignore[arg-type]
+
+
+def test_long_bands_do_not_flatten_the_curves(dataset: Dataset) -> None:
+    """At each value of `rtt`, there are two points, whose intervals reach far beyond the means."""
+    (axes,) = sweep_curves(dataset, "rtt", "goodput", schedulers=["lowest-rtt", "blest"]).axes
+    highest = max(np.asarray(line.get_ydata(), dtype=float).max() for line in axes.lines)
+    bands = max(np.asarray(band.get_paths()[0].vertices)[:, 1].max() for band in axes.collections)
+    assert bands > 2 * highest
+    assert axes.get_ylim() == pytest.approx((0, 2 * highest))
 
 
 def test_more_schedulers_have_a_panel_each(dataset: Dataset) -> None:

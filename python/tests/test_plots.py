@@ -1,6 +1,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from matplotlib.axes import Axes
@@ -10,6 +11,7 @@ from matplotlib.text import Text
 import plait
 from plait import plots
 from plait.plots import style
+from plait.plots.spread import Spread
 from plait.scenarios.scenario import from_table
 from plait.statistics.estimate import Estimate
 from plait.support.files import OutputError
@@ -160,3 +162,21 @@ def test_files_are_written_whole_or_not_at_all(comparison: plait.Comparison, tmp
     assert [file.name for file in tmp_path.iterdir()] == ["buffer.svg"]
     with pytest.raises(OutputError):
         plots.save(figure, tmp_path / "nowhere" / "buffer.png")
+
+
+@pytest.mark.parametrize(
+    ("values", "from_zero"),
+    [
+        ((1.0, 10.0), True),
+        ((5.0, 10.0), True),
+        ((6.0, 10.0), False),
+        ((0.0, 0.0), True),
+        ((-1.0, 10.0), False),
+    ],
+)
+def test_an_axis_starts_at_zero_unless_differences_would_be_small(
+    values: tuple[float, ...], *, from_zero: bool
+) -> None:
+    assert style.starts_at_zero(values) == from_zero
+    figure = plots.boxes(Spread({"a": np.array(values), "b": np.array(values)}, "x", "points", ""))
+    assert (figure.axes[0].get_xlim()[0] == 0) == from_zero

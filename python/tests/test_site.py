@@ -117,7 +117,9 @@ def test_generated_pages_have_what_the_code_has(site: Path) -> None:
     commands = (site / "reference" / "commands.html").read_text(encoding="utf-8")
     for name in ("plait run", "plait model blocking", "plait linux build"):
         assert f"<code>{name}</code>" in commands
-    python = (site / "reference" / "python.html").read_text(encoding="utf-8")
+    python = "".join(
+        file.read_text(encoding="utf-8") for file in sorted((site / "reference").glob("python-*.html"))
+    )
     for name in plait.__all__:
         assert f"<code>plait.{name}</code>" in python or name in ("gym", "plots")
     for one in plait.schedulers():
@@ -333,7 +335,7 @@ OUTSIDE = """() => {
 SHOWN = (
     "index", "quick-start", "quick-start-scheduler", "quick-start-sending", "features", "engines", "deploy",
     "send-file", "rented-server", "own-library-c", "cluster", "advise", "league", "validation",
-    "reference/commands", "reference/python", "reference/scenario",
+    "reference/commands", "reference/python", "reference/python-schedulers", "reference/scenario",
     "schedulers/index", "schedulers/daps", "papers/daps-icc14", "questions/asymmetry",
 )  # fmt: skip
 

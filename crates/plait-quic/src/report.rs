@@ -7,6 +7,7 @@ use crate::pilot::SchedulerChange;
 use crate::proxy::{self, FarEvent, NearEvent, PeerStatus};
 use crate::receiver::Summary;
 use crate::sender::Progress;
+use crate::streams::MAX_DATAGRAM;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -55,7 +56,7 @@ fn failure((file, error): &(String, String)) -> Value {
     json!({"file": file, "error": error})
 }
 
-/// Converts the failure or recovery of a path.
+/// Converts the first use, failure or recovery of a path.
 pub fn path(name: &str, works: bool, trouble: Option<&str>) -> Value {
     json!({"event": "path", "path": name, "usable": works, "trouble": trouble})
 }
@@ -123,6 +124,9 @@ pub fn near(event: &NearEvent<'_>, names: &[String]) -> Value {
         NearEvent::Refused { target, reason } => {
             json!({"event": "refused", "target": target.to_string(), "reason": reason.to_string()})
         }
+        NearEvent::TooLarge { from, target, bytes } => {
+            too_large(json!({"source": from, "target": target.to_string()}), *bytes)
+        }
         NearEvent::Unrecorded(error) => json!({"event": "unrecorded", "error": error.to_string()}),
         NearEvent::Lost { error, pause } => {
             json!({"event": "lost", "error": error.to_string(), "pause_s": pause.as_secs_f64()})
@@ -147,6 +151,7 @@ pub fn far(event: &FarEvent<'_>) -> Value {
         FarEvent::Refused { from, target, reason } => {
             of(from, json!({"event": "refused", "target": target, "reason": reason.to_string()}))
         }
+        FarEvent::TooLarge { from, target, bytes } => of(from, too_large(json!({"target": target}), *bytes)),
         FarEvent::Status(statuses) => {
             let one = |status: &PeerStatus| {
                 let PeerStatus { from, streams, opened, sent, received, .. } = status;
@@ -158,6 +163,14 @@ pub fn far(event: &FarEvent<'_>) -> Value {
             json!({"event": "progress", "near_ends": statuses.iter().map(one).collect::<Vec<_>>()})
         }
     }
+}
+
+/// Completes the event of a datagram that is too large.
+fn too_large(mut event: Value, bytes: usize) -> Value {
+    event["event"] = json!("too-large");
+    event["bytes"] = json!(bytes);
+    event["limit"] = json!(MAX_DATAGRAM);
+    event
 }
 
 /// Adds the client to an event.

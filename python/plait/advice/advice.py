@@ -10,7 +10,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from plait import _core
-from plait.advice import budget, buffer, document, failure, page, threshold
+from plait.advice import budget, buffer, document, failure, page, shaped, threshold
 from plait.advice.buffer import BufferAdvice
 from plait.advice.candidates import SPARING, Candidate, candidates, checked, usual_schedulers
 from plait.advice.capped import Capped, capped, deciding
@@ -45,6 +45,7 @@ class Advice(Findings):
     left_out: with more than two paths, the gain that each adds.
     capped: paths whose given losses limit the goodput, or decide the delay.
     failure: if one of several paths is recommended, the effect of its failure.
+    shaped: beside a transfer, the best path alone with FQ-CoDel on its router.
     asked: the traffic as given; it differs from the setting's if a transfer is too large to
         simulate.
     scenario: the input unchanged, with the scheduler of `choice`.
@@ -163,6 +164,9 @@ def _advise(
     if choice is not None and judged != "nothing" and not worthwhile(judged, choice, traffic):
         failing = failure.search(runner, setting, grid, best, events * budget.FAILURE_SHARE)
     advised = choice.best if choice is not None and worthwhile(judged, choice, traffic) else single
+    queued = None
+    if judged != "nothing":
+        queued = shaped.search(runner, setting, grid, advised.candidate, events * budget.SHAPED_SHARE)
     every = Candidate(tuple(range(len(setting.paths))))
     scenario = runner.scenario(Cell(setting, every, runner.nominal, grid.duration_ns))
     return Advice(
@@ -179,6 +183,7 @@ def _advise(
         left_out=tuple(left),
         capped=tuple(deciding(limited, setting, advised)),
         failure=failing,
+        shaped=queued,
         simulated=Simulated(
             variations=grid.variations,
             explored=explored.variations if multiple else 0,

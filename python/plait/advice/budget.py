@@ -31,6 +31,8 @@ CAPPED_SHARE = 0.04
 """Share of the budget for each path with losses: measures the cost of its losses."""
 FAILURE_SHARE = 0.05
 """Share of the budget for a failure of the recommended path."""
+SHAPED_SHARE = 0.05
+"""Share of the budget for runs with FQ-CoDel beside a transfer."""
 BUFFER_SHARE = 0.35
 """Share of the remaining budget for the search for the receive buffer. The search for thresholds of
 the second path gets the rest."""

@@ -11,6 +11,7 @@ from plait.advice.deployment import Answer
 from plait.advice.findings import Findings
 from plait.advice.judging import WORTH_PERCENT, Standing
 from plait.advice.page import after, before, recommended
+from plait.advice.shaped import SHAPED
 from plait.scenarios.text import scenario_text
 from plait.statistics.estimate import Estimate
 
@@ -105,6 +106,16 @@ def document(advice: Findings) -> dict[str, Any]:
             "spare_s": advice.failure.spare,
             "copied_s": advice.failure.copied,
             "variations": advice.failure.variations,
+        },
+        "shaped": None
+        if advice.shaped is None
+        else {
+            "path": advice.shaped.path,
+            "rate_share": SHAPED,
+            "gain_percent": _estimate(advice.shaped.gain),
+            "median": advice.shaped.score,
+            "beside_bps": advice.shaped.beside_bps,
+            "variations": advice.shaped.variations,
         },
         "commands": [{"command": one.text, "at": one.at, "why": one.why} for one in doing.commands(advice)],
         "asked": {

@@ -29,6 +29,8 @@ WEB_SERVER = (
 response would wait for an acknowledgement. The accept queue is longer than Python's default of five
 connections, since all begin at once."""
 ENABLED = "MPTCP, with subflows beside the first one"
+FOR_TCP = "for TCP by "
+"""Beginning of the reason of MPTCP's first commands if those of the UDP proxy precede them."""
 SPARED = "after (a spare adds no goodput; unplug the first link to see it)"
 UNDO = "undo (settings of sysctl and limits last until the next boot)"
 REQUESTS = 100
@@ -75,8 +77,11 @@ def commands(advice: Findings) -> list[Command]:
     place = answer(advice).place
     down = advice.setting.direction == "down"
     sender, receiver = ("server", "client") if down else ("client", "server")
-    found = [Command("sysctl -w net.mptcp.enabled=1", "both ends", ENABLED)]
-    found.append(Command(f"ip mptcp limits set subflow {MOST_SUBFLOWS}", "both ends", ENABLED))
+    # Calls and games usually use UDP, which MPTCP does not carry.
+    found = _udp(advice, names) if advice.asked.kind == "blocks" else []
+    enabled = FOR_TCP + ENABLED if found else ENABLED
+    found.append(Command("sysctl -w net.mptcp.enabled=1", "both ends", enabled))
+    found.append(Command(f"ip mptcp limits set subflow {MOST_SUBFLOWS}", "both ends", enabled))
     if advice.setting.congestion != "cubic":
         control = advice.setting.congestion
         found.append(
@@ -102,8 +107,6 @@ def commands(advice: Findings) -> list[Command]:
             "joins more than 0, fallbacks 0",
         ),
     ]
-    if advice.asked.kind == "blocks":
-        found += _udp(advice, names)
     found.append(Command("ip mptcp endpoint flush", "client", UNDO))
     for table, name in enumerate(names[1:], FIRST_TABLE):
         found.append(Command(f"ip rule del from ADDRESS_{_mark(name)} table {table}", "client", UNDO))
@@ -120,6 +123,8 @@ def statements(advice: Findings) -> list[Statement]:
     if len(advice.setting.paths) > 2 and advice.several:
         use = "every path used that is worth it"
     begin = f"Now do it ({use}; as root, Linux from 6.12 on at both ends; see docs/deploy.md):"
+    if advice.asked.kind == "blocks":
+        begin = f"{begin.removesuffix(':')}. The first two commands are for UDP, as calls use it:"
     said, note = [Statement("do", begin)], ""
     for one in found:
         if one.note != note:

@@ -10,6 +10,7 @@ from plait.advice.capped import Capped
 from plait.advice.deployment import Answer
 from plait.advice.failure import Failure
 from plait.advice.judging import Choice, Standing, Verdict, worthwhile
+from plait.advice.shaped import Shaped
 from plait.advice.threshold import MarginalGain, Threshold
 from plait.advice.traffic import Traffic
 from plait.advice.trial import Setting
@@ -55,6 +56,7 @@ class Findings:
     left_out: tuple[MarginalGain, ...]
     capped: tuple[Capped, ...]
     failure: Failure | None
+    shaped: Shaped | None
     simulated: Simulated
     scenario: Scenario
 

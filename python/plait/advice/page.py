@@ -25,6 +25,7 @@ def before(advice: Findings) -> list[Statement]:
         wording.heading(advice),
         *remarks.upload(advice),
         *remarks.better(advice),
+        *remarks.queue(advice),
         *remarks.processor(advice),
         *(further.udp(advice) if advice.asked.kind == "blocks" else []),
         *further.losses(advice),

@@ -8,7 +8,8 @@ from plait.advice import numbers
 from plait.advice.candidates import SPARING
 from plait.advice.deployment import Place, place_of
 from plait.advice.findings import Findings
-from plait.advice.judging import Standing, verdict
+from plait.advice.judging import WORTH_PERCENT, Standing, verdict
+from plait.advice.shaped import SHAPED
 from plait.advice.statement import Statement
 from plait.advice.wording import (
     answer,
@@ -65,6 +66,20 @@ def better(advice: Findings) -> list[Statement]:
         said.append(Statement("better", f"{text}{slower(traffic, row, over)}."))
         last = gained.value
     return said
+
+
+def queue(advice: Findings) -> list[Statement]:
+    """Name the path that is better alone with FQ-CoDel than the recommendation is without it."""
+    found, traffic = advice.shaped, advice.setting.traffic
+    if found is None or (found.gain.interval or (found.gain.value,))[0] < WORTH_PERCENT:
+        return []
+    text = (
+        f"Better, {found.path} alone with FQ-CoDel (SQM on its router, at {numbers.share(SHAPED)} of the rate): "
+        f"{value(traffic, found.score)} ({traffic.judged}), {gain(found.gain, traffic)} against "
+        f"{used(advice).label} without it. The {traffic.beside} then carries {numbers.rate(found.beside_bps)} "
+        f"(medians of {found.variations} variations). To ask for more paths with it: queue=fq_codel."
+    )
+    return [Statement("queue", text)]
 
 
 def _place(advice: Findings, one: Standing) -> Place:

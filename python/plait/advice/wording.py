@@ -36,7 +36,7 @@ def heading(advice: Findings) -> Statement:
         text = f"One path, so there is nothing to schedule. The figures below are for {alone}{up}."
     elif advice.verdict == "not worth":
         more = "more paths are" if len(names) > 2 else f"{listed(others(advice))} as a second path is"
-        text = f"Use {alone} alone: {more} not worth it for {_purpose(traffic)}{up}."
+        text = f"Use {alone} alone: {more} not worth it for {purpose(traffic, up)}."
     elif advice.verdict == "worth":
         text = f"Use {_together(advice)} {_with(advice)}{up}."
     elif not advice.several:
@@ -281,19 +281,21 @@ def _gain(one: Standing) -> Estimate:
     return Estimate(0.0) if one.gain is None else one.gain
 
 
-def _purpose(traffic: Traffic) -> str:
+def purpose(traffic: Traffic, up: str) -> str:
+    """Name the traffic in a sentence; `up` tells that it is an upload, or is empty."""
     beside = f" beside an {traffic.beside}" if traffic.beside == "upload" else f" beside a {traffic.beside}"
     if traffic.kind == "bulk":
-        return "goodput" if traffic.metric == "goodput" else "the delay of packets"
+        return ("goodput" if traffic.metric == "goodput" else "the delay of packets") + up
     if traffic.kind == "file":
-        return f"a file of {numbers.size(traffic.size)}"
+        return f"a file of {numbers.size(traffic.size)}{up}"
     if traffic.kind == "flows":
-        return f"{traffic.clients} downloads of {numbers.size(traffic.size)} at once"
+        return f"{traffic.clients} downloads of {numbers.size(traffic.size)} at once{up}"
     if traffic.kind == "request-response":
         clients = f" to {traffic.clients} clients" if traffic.clients > 1 else ""
         said = f"responses of {numbers.size(traffic.size)}{clients}"
     else:
-        said = f"blocks of {numbers.size(traffic.block)} at {numbers.rate(traffic.rate_bps)}"
+        sent = "uploaded blocks" if up else "blocks"
+        said = f"{sent} of {numbers.size(traffic.block)} at {numbers.rate(traffic.rate_bps)}"
     return said + (beside if traffic.beside else "")
 
 

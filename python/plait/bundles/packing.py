@@ -35,12 +35,16 @@ def bundle(
 ) -> list[str]:
     """Pack results or a dataset with all that repeats them into one archive.
 
+    Relative names of files are looked up in the current folder, in the folder of the results, and in
+    the two folders above it: results are usually in ``out`` or ``results/NAME`` below the folder of
+    the command.
+
     Args:
         folder: an output of ``plait run --out``, ``plait compare --out`` or ``plait sweep``.
         place: name of the archive.
         files: files of user-defined schedulers and traces, if they are not where the results say,
             or have changed. A dataset does not say where the files of its schedulers and metrics are:
-            those of the current folder are tried.
+            those of the same folders are tried.
 
     Returns:
         The names of its files.
@@ -98,17 +102,18 @@ class _Files:
             if digest(data) == sha256:
                 return file, data
         message = (
-            f"{self.folder}: {whose} is one of your own, and no file of the current folder has its "
-            f"SHA-256 {sha256[:16]}…; expected --file with the file that was run"
+            f"{self.folder}: {whose} is one of your own, and no file of the current folder or near the results "
+            f"has its SHA-256 {sha256[:16]}…; expected --file with the file that was run"
         )
         raise ScenarioError(message)
 
     def _near(self) -> Iterator[tuple[str, bytes]]:
-        """Yield the readable files of the current folder that may be schedulers or metrics."""
-        for file in sorted(Path.cwd().iterdir()):
-            if file.name.endswith(PYTHON + LIBRARIES) and file.is_file():
-                with suppress(OSError):
-                    yield str(file), file.read_bytes()
+        """Yield the readable files of these folders that may be schedulers or metrics."""
+        for place in _places(self.folder):
+            for file in sorted(place.iterdir()):
+                if file.name.endswith(PYTHON + LIBRARIES) and file.is_file():
+                    with suppress(OSError):
+                        yield str(file), file.read_bytes()
 
     def _pack(self, folder: str, name: str, data: bytes) -> str:
         """Pack a file, in a folder of its own if another file has its name; return its place."""
@@ -126,7 +131,7 @@ class _Files:
         """
         path = Path(name)
         here = [one for one in self.given if one[0] == path] if rivals else [*self.given]
-        here += [(path, _read(path))] if path.is_file() else []
+        here += [(path, _read(file)) for file in _found(self.folder, name)]
         for file, data in (*here, *self.given):
             if digest(data) == sha256 if sha256 is not None else file.name == path.name:
                 at = name if sha256 is not None else path.name
@@ -152,7 +157,8 @@ def _of_results(folder: Path, found: _Files) -> dict[str, Any]:
             message = f"{folder}: {result.scenario}, {result.scheduler}: no scenario.json; cannot be repeated"
             raise ScenarioError(message)
         if result.own_scheduler is not None:
-            found.scheduler(result.scheduler, str(result.own_scheduler["sha256"]), _own_files(result))
+            own_files = _own_files(folder, result)
+            found.scheduler(result.scheduler, str(result.own_scheduler["sha256"]), own_files)
         for own in filter(None, (result.own_workload, *result.own_controllers)):
             if str(own["file"]).endswith(PYTHON):
                 found.given = [*found.given, (Path(own["file"]), str(own["source"]).encode())]
@@ -207,14 +213,26 @@ def _about(
     }
 
 
-def _own_files(result: Result) -> Iterator[tuple[str, bytes]]:
+def _places(folder: Path) -> list[Path]:
+    """Return the folders to which relative names may refer, the most likely one first."""
+    own = folder.absolute()
+    return [Path(), own, *own.parents[:2]]
+
+
+def _found(folder: Path, name: str) -> Iterator[Path]:
+    """Yield the existing files of this name."""
+    places = [Path()] if Path(name).is_absolute() else _places(folder)
+    yield from filter(Path.is_file, (place / name for place in places))
+
+
+def _own_files(folder: Path, result: Result) -> Iterator[tuple[str, bytes]]:
     """Yield the possible files of a run's scheduler: the source in its record, and the file."""
     own = result.own_scheduler or {}
     file = str(own["file"])
     if own.get("source") is not None and file.endswith(PYTHON):
         yield file, str(own["source"]).encode()
-    if Path(file).is_file():
-        yield file, _read(Path(file))
+    for one in _found(folder, file):
+        yield file, _read(one)
 
 
 def _given(file: Path) -> tuple[Path, bytes]:

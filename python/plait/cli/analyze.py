@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -162,14 +162,33 @@ def _print_whole(sheet: Sheet, found: Analysis, one: MetricAnalysis, words: Word
         )
         rows.append([*cells])
     title = f"{heading(one.metric)}, {more} is better"
-    _print_beside(sheet, Content(headings, rows), title)
+    _print_beside(sheet, Content(headings, rows), title, _terms(found, part), one.metric)
 
 
-def _print_beside(sheet: Sheet, content: Content, title: str) -> None:
-    """Print a table; if it is too wide, split it into parts that each repeat the first column."""
-    for part in beside(content, sheet.width):
-        sheet.table(part, title)
-        title = ""
+def _terms(found: Analysis, part: Part) -> dict[str, str]:
+    """Return the meaning of each column for the caption of a table in LaTeX."""
+    kind = part.kind
+    return {
+        "mean": f"Mean: over {count_of(part.units, kind[:-1])}.",
+        "better by (95 %)": f"Better by: difference of pairs from {found.baseline}, with its interval of 95 %.",
+        "in % (95 %)": f"In %: this difference in percent of the mean of {found.baseline}.",
+        "effect size": "Effect size: Cohen's d_z.",
+        "win tie loss": f"Win, tie, loss: {kind} in which it is better, equal within {found.tie * 100:g} %, worse.",
+        "p": "p: Student's test of the differences, corrected for the number of schedulers (Holm).",
+        "best in": f"Best in: {kind} in which no other one is better.",
+    }
+
+
+def _print_beside(sheet: Sheet, content: Content, title: str, terms: Mapping[str, str], name: str) -> None:
+    """Print a table; if it is too wide, split it into parts that each repeat the first column.
+
+    In LaTeX, a caption has the terms of its columns; those of the first column are in all captions.
+    """
+    head = f"{title[:1].upper()}{title[1:]}"
+    for number, part in enumerate(beside(content, sheet.width)):
+        said = [terms[heading] for heading in part.headings if heading in terms]
+        caption = " ".join([f"{head}{', continued' * (number > 0)}.", *said])
+        sheet.table(part, title * (number == 0), caption=caption, name=name)
 
 
 def _print_regions(sheet: Sheet, found: Analysis, one: MetricAnalysis, words: Wording) -> None:
@@ -193,7 +212,12 @@ def _print_regions(sheet: Sheet, found: Analysis, one: MetricAnalysis, words: Wo
         ]
         rows.append([row.scheduler, *cells])
     content = Content(["", *(text.plain for text in regions)], rows, breaks=[1])
-    _print_beside(sheet, content, f"{words.label}: better than {found.baseline} by, in %")
+    marks = (
+        f"In percent of its mean; positive is better. {SURE}: the interval of 95 % excludes zero. {AHEAD}: the best "
+        f"mean, beyond chance. !: fewer than {ENOUGH} {units}, not reliable."
+    )
+    title = f"{words.label}: better than {found.baseline} by, in %"
+    _print_beside(sheet, content, title, {"": marks}, f"{one.metric} regions")
     few = [part for part in one.regions if part.few]
     if few:
         text = (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections import Counter
 
 import click
 from rich.console import Console
@@ -39,7 +41,8 @@ class Sheet:
     """
 
     def __init__(self, *, latex: bool = False, most: int | None = None) -> None:
-        self.latex, self._console, self._title = latex, console(), ""
+        self.latex, self._console, self._title, self._name = latex, console(), "", ""
+        self._labels: Counter[str] = Counter()
         self.width = LATEX_WIDTH if latex else min(self._console.width, most or self._console.width)
 
     @property
@@ -47,13 +50,28 @@ class Sheet:
         """Whether bold cells differ from others: in LaTeX and on a terminal."""
         return self.latex or self._console.is_terminal
 
-    def table(self, content: Content, title: str = "") -> None:
-        """Print a table; without a title it continues the table before."""
+    def table(self, content: Content, title: str = "", *, caption: str = "", name: str = "") -> None:
+        """Print a table; without a title it continues the table before.
+
+        Args:
+            content: the table.
+            title: its title.
+            caption: the caption in LaTeX; by default the title.
+            name: from which the label in LaTeX follows; by default the beginning of the title.
+        """
         if self.latex:
+            said = caption or title or f"{self._title}, continued"
             self._title = title or self._title
-            click.echo(booktabs(content, title or f"{self._title}, continued"))
+            self._name = name or re.split("[:,(]", title)[0] or self._name
+            click.echo(booktabs(content, said, self._label()))
         else:
             self._console.print(table(content, self.width, title=title))
+
+    def _label(self) -> str:
+        """Return the label of the next table; no other one has it."""
+        label = "tab:" + re.sub("[^a-z0-9]+", "-", self._name.lower()).strip("-")
+        self._labels[label] += 1
+        return label if self._labels[label] == 1 else f"{label}-{self._labels[label]}"
 
     def line(self, text: str | Text, style: str = "") -> None:
         """Print lines of text, which may have Rich's markup."""

@@ -24,6 +24,7 @@ from plait.plots.style import (
     legend,
     log_ticks,
     new_figure,
+    starts_at_zero,
     wrapped,
 )
 from plait.plots.subject import Subject
@@ -139,6 +140,8 @@ def boxes(spread: Spread, *, width: str = "column", log: bool = False, note: str
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.grid(visible=False, axis="y")
+    if not log and starts_at_zero(np.concatenate(list(spread.values.values()))):
+        axes.set_xlim(left=0)
     axes.set_xlabel(wrapped(spread.heading, inches(width)), fontsize=SMALL)
     if note is not None:
         caption(figure, f"{spread.text}. {note}".strip())
@@ -169,7 +172,8 @@ def boxes_over(
     slices = cut(frame, x)
     groups = [subject.units(frame.filter(frame[x].is_between(one.low, one.high))) for one in slices]
     names = subject.schedulers
-    _check(spread_of(dataset, metric, schedulers), log=log)
+    spread = spread_of(dataset, metric, schedulers)
+    _check(spread, log=log)
     figure, (axes,) = new_figure(width=inches(width), height=min(0.72 * inches(width), 3.2))
     size = 0.8 / len(names)
     for index, name in enumerate(names):
@@ -179,6 +183,8 @@ def boxes_over(
     if log:
         axes.set_yscale("log")
         log_ticks(axes.yaxis)
+    elif starts_at_zero(np.concatenate(list(spread.values.values()))):
+        axes.set_ylim(bottom=0)
     axes.set_xticks(range(len(slices)), [str(one).replace(" … ", "–") for one in slices])
     axes.grid(visible=False, axis="x")
     axes.set_xlabel(subject.with_unit(x), fontsize=SMALL)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from itertools import pairwise
 from typing import Any, cast
@@ -51,6 +51,9 @@ SUBDIVISIONS = ((1.0, 2.0, 5.0), (1.0, 3.0), (1.0,))
 """Labelled multiples of powers of ten, the first choice first."""
 SHARE_OF_AXIS = 0.8
 """Length of an axis relative to the width of its panel."""
+FROM_ZERO = 0.5
+"""An axis starts at zero if the lowest value is at most this share of the highest one. The axis of
+bars always does."""
 MOST_NUMBERS = 30
 """Maximum number of bars in a figure with values written above them."""
 
@@ -144,6 +147,15 @@ def inches(width: str) -> float:
         message = f"width {width!r}: unknown{expected(width, list(WIDTHS))}"
         raise ScenarioError(message)
     return WIDTHS[width]
+
+
+def starts_at_zero(values: Iterable[float]) -> bool:
+    """Return whether the axis of these values starts at zero.
+
+    Otherwise it has their range, since from zero on, small differences would not be visible.
+    """
+    known = [value for value in values if math.isfinite(value)]
+    return bool(known) and 0 <= min(known) <= FROM_ZERO * max(known)
 
 
 def compact(axes: Axes, *, log: bool = False) -> None:

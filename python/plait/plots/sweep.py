@@ -12,7 +12,17 @@ from plait._core import ScenarioError
 from plait.analysis.comparison import Units
 from plait.analysis.regions import regions
 from plait.plots.curve import draw_curve
-from plait.plots.style import SINGLE, SMALL, check_log, compact, inches, legend, new_figure, wrapped
+from plait.plots.style import (
+    SINGLE,
+    SMALL,
+    check_log,
+    compact,
+    inches,
+    legend,
+    new_figure,
+    starts_at_zero,
+    wrapped,
+)
 from plait.plots.subject import Subject
 from plait.results.metrics import least
 from plait.statistics import estimate
@@ -21,6 +31,9 @@ from plait.sweep.dataset import Dataset
 
 TOGETHER = 3
 """Maximum number of curves in one panel."""
+MOST_BAND = 2.0
+"""An axis ends at this many times the highest mean. Bands over two or three points may be longer, and
+would flatten the curves."""
 LINE = 1.2
 """Points of a curve's line."""
 
@@ -72,8 +85,12 @@ def sweep_curves(
     found, kinds = _curves(subject, x, subject.schedulers, means)
     words = subject.words
     figure, panels = _drawn(subject, found, x, words.heading, words.scale, width, log=log)
-    if least(subject.metric) >= 0:
+    ends = [end for curve in found for one in curve.estimates for end in one.interval or (one.value,)]
+    if starts_at_zero(max(end, least(subject.metric)) for end in ends):
         panels[0].set_ylim(bottom=0)
+    highest = max(one.value for curve in found for one in curve.estimates) * words.scale
+    if panels[0].get_ylim()[1] > MOST_BAND * highest > 0:
+        panels[0].set_ylim(top=MOST_BAND * highest)
     grey = ", the other schedulers in grey" * (len(panels) > 1)
     subject.caption(figure, f"means with intervals of 95 % {subject.over(kinds, x)}{grey}", note)
     return figure

@@ -39,7 +39,7 @@ def escaped(text: str) -> str:
     return "".join(ESCAPES.get(one, one) for one in text)
 
 
-def booktabs(content: Content, title: str = "") -> str:
+def booktabs(content: Content, title: str = "", label: str = "") -> str:
     """Return a table's content as LaTeX.
 
     Columns of words are aligned left, those of numbers right. Bold text stays bold.
@@ -47,11 +47,14 @@ def booktabs(content: Content, title: str = "") -> str:
     Args:
         content: the table.
         title: its caption.
+        label: the name for references, such as ``tab:goodput``.
     """
     columns = "".join("l" if place in content.words else "r" for place in range(len(content.headings)))
     lines = [r"\begin{table}", r"\centering\small"]
     if title:
         lines.append(f"\\caption{{{escaped(title)}}}")
+    if label:
+        lines.append(f"\\label{{{label}}}")
     lines += [f"\\begin{{tabular}}{{@{{}}{columns}@{{}}}}", r"\toprule"]
     headings = [_heading(text, _longest(content, place)) for place, text in enumerate(content.headings)]
     lines += [f"{' & '.join(headings)} \\\\", r"\midrule"]

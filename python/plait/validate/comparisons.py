@@ -9,6 +9,7 @@ from typing import Any
 from plait.validate.certainty import MOSTLY
 from plait.validate.reading import (
     AMOUNT,
+    PERCENT,
     Document,
     Written,
     alike,
@@ -17,8 +18,10 @@ from plait.validate.reading import (
     gain,
     group,
     several,
+    share,
     single,
     standing,
+    unit,
 )
 
 WORTH = 10.0
@@ -70,6 +73,31 @@ def _better(text: str, document: Document) -> Iterator[str]:
     if not estimate(gain(text), said):
         yield f"the gain is {said}"
     yield from _delays(text, document, label, base)
+
+
+def _queue(text: str, document: Document) -> Iterator[str]:
+    found, beside = document["shaped"], document["asked"]["traffic"].partition("+")[2]
+    if not text.startswith(f"Better, {found['path']} alone with FQ-CoDel ") or f" The {beside} " not in text:
+        yield f"it is {found}"
+    said = [amount(one) for one in re.findall(AMOUNT, text)]
+    told = (found["median"] * unit(document), found["beside_bps"])
+    if len(said) != 2 or not all(one.says(value) for one, value in zip(said, told, strict=True)):
+        yield f"the medians are {found}"
+    if f" of {found['variations']} variations" not in text:
+        yield f"there are {found['variations']} variations"
+    if not share(group(rf"at ({PERCENT}) of the rate", text)).says(found["rate_share"]):
+        yield f"the rate is {found['rate_share']}"
+    if not estimate(gain(text.partition(", ")[2]), found["gain_percent"]) or not shapeable(document):
+        yield f"the gain is {found['gain_percent']}"
+    label = document["scheduler"] if several(document) else single(document)["label"]
+    if f"against {label} without it" not in text:
+        yield "the recommendation is another"
+
+
+def shapeable(document: Document) -> bool:
+    """Return whether one path alone is better with FQ-CoDel, beyond chance."""
+    found = document["shaped"]
+    return found is not None and end(found["gain_percent"], "low") >= WORTH
 
 
 def _dropped(text: str, document: Document) -> Iterator[str]:
@@ -157,6 +185,7 @@ def _copies(text: str, document: Document) -> Iterator[str]:
 COMPARISONS: dict[str, Callable[[str, Document], Iterator[str]]] = {
     "place": _place,
     "better": _better,
+    "queue": _queue,
     "dropped": _dropped,
     "beside": _beside,
     "failure": _failure,

@@ -20,9 +20,10 @@ from plait.advice.candidates import Candidate
 from plait.advice.capped import CAPPED, DELAYED
 from plait.advice.judging import MOSTLY, WORTH_PERCENT, Standing, gain_of
 from plait.advice.outcome import Outcome
+from plait.advice.shaped import shaped
 from plait.advice.threshold import changed, over_best
 from plait.advice.trial import Cell, Setting, TrialRunner
-from plait.advice.wording import few_samples
+from plait.advice.wording import few_samples, used
 from plait.scenarios.units import NANOSECONDS
 from plait.statistics.estimate import Estimate, median_by_ranks, surely_more_than
 
@@ -64,6 +65,7 @@ class _Fresh:
             return
         yield from self._expected()
         yield from self._capped()
+        yield from self._shaped()
         if advice.choice is None:
             return
         yield from self._verdict()
@@ -179,6 +181,18 @@ class _Fresh:
         ratio = float(np.median(ratios))
         if ratio < (1 + DELAYED) / 2:
             yield f"delayed: {name}: {ratio} times the delay with bursts"
+
+    def _shaped(self) -> Iterator[str]:
+        """Check the gain of a path alone with FQ-CoDel over the recommendation."""
+        advice, found = self.advice, self.advice.shaped
+        if found is None:
+            return
+        index = next(at for at, path in enumerate(advice.setting.paths) if path.name == found.path)
+        scores = self.scores(Candidate((index,)), shaped(advice.setting))
+        fresh = gain_of(self.traffic, scores, self.scores(used(advice).candidate))
+        if "queue" in self.texts and _ends(fresh)[1] < WORTH_PERCENT:
+            yield f"queue: {found}, but {fresh}"
+        yield from self._number("queue", found.gain, fresh)
 
     def _buffer(self) -> Iterator[str]:
         found = self.advice.buffer

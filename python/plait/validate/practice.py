@@ -119,6 +119,9 @@ def _note(text: str, _: Document) -> Iterator[str]:
 def _do(text: str, document: Document) -> Iterator[str]:
     if document["verdict"] not in ("worth", "borderline", "not worth"):
         yield "nothing is recommended"
+    first = document["commands"][0]["command"].startswith("plait proxy")
+    if first != document["asked"]["traffic"].startswith("blocks"):
+        yield "calls use UDP, and other traffic does not"
     if ("as a spare only" in text) == several(document):
         yield f"the verdict is {document['verdict']}"
     told = [one["command"] for one in document["commands"]]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from plait.validate.certainty import CERTAINTY, MOSTLY
-from plait.validate.comparisons import COMPARISONS, WORTH, estimate, worth
+from plait.validate.comparisons import COMPARISONS, WORTH, estimate, shapeable, worth
 from plait.validate.practice import PRACTICE, narrow
 from plait.validate.reading import (
     AMOUNT,
@@ -59,6 +59,8 @@ def complaints(document: Document) -> list[str]:
         found.append("losses decide a figure, and no sentence says so")
     if narrow(document) and "upload" not in kinds:
         found.append("an upload is slower than the blocks, and no sentence says so")
+    if shapeable(document) and "queue" not in kinds:
+        found.append("a path alone with FQ-CoDel is better, and no sentence says so")
     return found
 
 
@@ -213,7 +215,7 @@ def _buffer(text: str, document: Document) -> Iterator[str]:
         yield f"{found['given_bytes']} costs {cost}"
     surely = end(found["given_cost_percent"], "high") <= 2 * tolerated
     enough = cost <= tolerated and surely
-    if enough != (f"{given} is enough: it costs" in text):
+    if enough != (f": {given} is enough: it costs" in text):
         yield f"it is {'' if enough else 'not '}enough"
     small = (
         not enough

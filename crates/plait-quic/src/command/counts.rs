@@ -92,7 +92,7 @@ pub(super) fn far(registry: &mut Registry, event: &FarEvent<'_>) {
             count_near_end(registry, status);
             registry.forget(&hexadecimal(&status.id));
         }
-        FarEvent::Changed { .. } | FarEvent::TargetConnected { .. } => {}
+        FarEvent::Changed { .. } | FarEvent::TargetConnected { .. } | FarEvent::TooLarge { .. } => {}
     }
 }
 
@@ -180,6 +180,6 @@ pub(super) fn near(registry: &mut Registry, event: &NearEvent<'_>) {
                 set_path(registry, labels, counts);
             }
         }
-        NearEvent::Changed(_) | NearEvent::Unrecorded(_) => {}
+        NearEvent::Changed(_) | NearEvent::TooLarge { .. } | NearEvent::Unrecorded(_) => {}
     }
 }

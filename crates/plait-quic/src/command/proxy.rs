@@ -11,7 +11,7 @@ use crate::files;
 use crate::pilot::Pilot;
 use crate::proxy::{FarEnd, FarEvent, FarSettings, Forward, NearEnd, NearEvent, NearSettings, PeerStatus};
 use crate::report;
-use crate::streams::Datagrams;
+use crate::streams::{Datagrams, MAX_DATAGRAM};
 use plait_sched::Scheduler;
 use serde_json::json;
 
@@ -93,7 +93,8 @@ fn drive<W: Scheduler>(
             }
             match event {
                 NearEvent::Status(status) => log.note_all(output, &status.paths),
-                NearEvent::Lost { .. } => log.forget(""),
+                NearEvent::Open { paths, .. } => log.begin("", paths),
+                NearEvent::Lost { .. } => log.lose(""),
                 _ => {}
             }
             tell(output, names, event);
@@ -146,6 +147,9 @@ fn tell(output: &Output<'_>, names: &[String], event: &NearEvent<'_>) {
             format!("{streams} connections, {sent:.1} MB there, {received:.1} MB back{datagrams}  {paths}")
         }),
         NearEvent::Refused { target, reason } => output.failure(value, &format!("{target}: {reason}")),
+        NearEvent::TooLarge { from, target, bytes } => {
+            output.failure(value, &format!("UDP from {from} to {target}: {}", too_large(*bytes)));
+        }
         NearEvent::Unrecorded(error) => {
             output.failure(value, &format!("the recording is not whole: {error}"));
         }
@@ -154,6 +158,11 @@ fn tell(output: &Output<'_>, names: &[String], event: &NearEvent<'_>) {
             output.failure(value, &text);
         }
     }
+}
+
+/// Describes a datagram that is too large.
+fn too_large(bytes: usize) -> String {
+    format!("a datagram of {bytes} bytes was dropped, like all above {MAX_DATAGRAM} bytes")
 }
 
 /// Runs the far end.
@@ -203,9 +212,17 @@ fn serve(options: &ProxyOptions, host: &dyn Host, output: &Output<'_>) -> Result
     })
 }
 
-/// Reports the paths of clients that fail and recover.
+/// Reports the paths of clients that join, fail and recover.
 fn note_paths(log: &mut PathLog, output: &Output<'_>, statuses: &[PeerStatus]) {
     for PeerStatus { from, paths, remotes, .. } in statuses {
+        if log.is_new(&from.to_string()) {
+            // The line about the client names the address of its first path.
+            let first = remotes.iter().position(|remote| *remote == Some(from.remote));
+            log.begin(
+                &from.to_string(),
+                &first.map(|number| number.to_string()).into_iter().collect::<Vec<_>>(),
+            );
+        }
         for (number, (path, remote)) in paths.iter().zip(remotes).enumerate() {
             let (owner, name) = (from.to_string(), number.to_string());
             let shown = remote.map_or(name.clone(), |remote| format!("{name} from {remote}"));
@@ -235,6 +252,9 @@ fn tell_far(output: &Output<'_>, event: &FarEvent<'_>) {
         }
         FarEvent::Refused { from, target, reason } => {
             output.failure(value, &format!("{from}: {}: {reason}", target.escape_debug()));
+        }
+        FarEvent::TooLarge { from, target, bytes } => {
+            output.failure(value, &format!("{from}: UDP from {target}: {}", too_large(*bytes)));
         }
         FarEvent::Rejected { remote } => {
             output.failure(value, &format!("{remote}: rejected: {}", report::WRONG_SECRET));

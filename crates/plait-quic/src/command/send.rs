@@ -72,6 +72,7 @@ fn carry<W: Scheduler>(
         if let Some(status) = status {
             if let Some(log) = &mut log {
                 log.note_all(output, &status.paths);
+                log.begin("", &[]);
             }
             status.changes.iter().for_each(|change| output.change(change, names));
             show(output, status);

@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 const LINGER: Duration = Duration::from_secs(1);
 
 /// The watcher, called in each turn and for each event. Returning `Break` ends the run.
-type Watch<'a> = dyn FnMut(Instant, Option<&FarEvent<'_>>) -> ControlFlow<()> + 'a;
+pub(super) type Watch<'a> = dyn FnMut(Instant, Option<&FarEvent<'_>>) -> ControlFlow<()> + 'a;
 
 /// A far end with a bound socket.
 pub struct FarEnd<W> {
@@ -220,7 +220,7 @@ impl<W: Scheduler> FarEnd<W> {
         for token in due {
             self.work(moment, token, &mut streams, watch)?;
         }
-        self.udp_flows.carry(moment, &mut self.far, &mut self.rates);
+        self.udp_flows.carry(moment, &mut self.far, &mut self.rates, watch)?;
         self.report(moment, watch)
     }
 

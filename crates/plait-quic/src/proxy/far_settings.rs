@@ -65,6 +65,17 @@ pub enum FarEvent<'a> {
         /// Whether it gets datagrams.
         udp: bool,
     },
+    /// A datagram from a target was dropped because it has more than
+    /// [`MAX_DATAGRAM`](crate::streams::MAX_DATAGRAM) bytes. Further ones of its flow cause no
+    /// event.
+    TooLarge {
+        /// The client that would get it.
+        from: &'a ConnectedClient,
+        /// The target that sent it.
+        target: &'a str,
+        /// Its size.
+        bytes: usize,
+    },
     /// A connection was ended because it was idle for too long.
     Idle {
         /// The client.

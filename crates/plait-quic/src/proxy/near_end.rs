@@ -330,9 +330,7 @@ impl NearEnd {
             moment,
             near,
             |target| settings.class(target),
-            |target, reason| {
-                flow = both(flow, watch(moment, Some(&NearEvent::Refused { target, reason })));
-            },
+            |event| flow = both(flow, watch(moment, Some(event))),
         );
         flow
     }

@@ -84,6 +84,17 @@ pub enum NearEvent<'a> {
         /// The reason.
         reason: Reason,
     },
+    /// A datagram was dropped because it has more than
+    /// [`MAX_DATAGRAM`](crate::streams::MAX_DATAGRAM) bytes. Further ones of its flow cause no
+    /// event.
+    TooLarge {
+        /// The program that sent it.
+        from: SocketAddr,
+        /// The target.
+        target: &'a Target,
+        /// Its size.
+        bytes: usize,
+    },
     /// A connection was ended because it was idle for too long.
     Idle {
         /// The target.

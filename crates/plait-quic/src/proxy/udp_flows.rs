@@ -1,17 +1,20 @@
 //! UDP at the far end: a socket for each flow, which only receives from its target.
 
 use super::datagram_socket::{CHECK_INTERVAL, DatagramSocket, IDLE, LONGEST, MAX_RECEIVES};
+use super::far_end::Watch;
+use super::far_settings::FarEvent;
 use super::rate_limit::RateLimit;
 use super::target::Scope;
 use crate::clients::ConnectedClient;
 use crate::files::own_addresses;
 use crate::streams::far::Id;
-use crate::streams::{Far, Reason, Streams};
+use crate::streams::{Far, MAX_DATAGRAM, Reason, Streams};
 use bytes::Bytes;
 use mio::Registry;
 use plait_sched::Scheduler;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 /// Largest number of datagrams that are buffered while the target's address is looked up.
@@ -28,6 +31,8 @@ struct UdpFlow {
     socket: Option<DatagramSocket>,
     early: Vec<Bytes>,
     used: Instant,
+    /// Whether a datagram that is too large was reported.
+    told: bool,
 }
 
 /// The client and target of a connected flow, or the flow that cannot be connected and the reason.
@@ -58,9 +63,8 @@ impl UdpFlows {
         scope: Scope,
     ) {
         self.by_flow.insert((peer, flow), token);
-        let (socket, early) = (None, Vec::new());
-        self.udp_flows
-            .insert(token, UdpFlow { peer, flow, from, target, scope, socket, early, used: moment });
+        let (socket, early, used, told) = (None, Vec::new(), moment, false);
+        self.udp_flows.insert(token, UdpFlow { peer, flow, from, target, scope, socket, early, used, told });
     }
 
     /// Connects a flow after the lookup of its target. Returns `None` if no flow has this token.
@@ -119,13 +123,14 @@ impl UdpFlows {
     }
 
     /// Carries datagrams in both directions and removes idle flows. Datagrams beyond their client's
-    /// rate are dropped.
+    /// rate are dropped. Tells the first datagram of a flow that is too large.
     pub(super) fn carry<W: Scheduler>(
         &mut self,
         moment: Instant,
         far: &mut Far<W>,
         rates: &mut BTreeMap<usize, RateLimit>,
-    ) {
+        watch: &mut Watch<'_>,
+    ) -> ControlFlow<()> {
         let mut passes = |from: &ConnectedClient, bytes: usize| {
             rates.get_mut(&from.number).is_none_or(|rate| rate.pass(moment, bytes))
         };
@@ -147,13 +152,17 @@ impl UdpFlows {
             for _ in 0..MAX_RECEIVES {
                 let Some((count, _)) = socket.receive(&mut self.buffer) else { break };
                 udp_flow.used = moment;
+                if count > MAX_DATAGRAM && !std::mem::replace(&mut udp_flow.told, true) {
+                    let (from, target) = (&udp_flow.from, &*udp_flow.target);
+                    watch(moment, Some(&FarEvent::TooLarge { from, target, bytes: count }))?;
+                }
                 if passes(&udp_flow.from, count) {
                     far.send_datagram(moment, &udp_flow.peer, udp_flow.flow, &self.buffer[..count]);
                 }
             }
         }
         if self.checked_at.is_some_and(|at| moment.duration_since(at) < CHECK_INTERVAL) {
-            return;
+            return ControlFlow::Continue(());
         }
         self.checked_at = Some(moment);
         let idle = self.udp_flows.values().filter(|udp_flow| moment.duration_since(udp_flow.used) >= IDLE);
@@ -163,5 +172,6 @@ impl UdpFlows {
             }
             self.forget(peer, flow);
         }
+        ControlFlow::Continue(())
     }
 }

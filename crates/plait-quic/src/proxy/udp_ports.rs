@@ -1,9 +1,8 @@
 //! UDP at the near end: ports with one target each, and relays of SOCKS5's UDP ASSOCIATE.
 
-use super::Target;
 use super::datagram_socket::{CHECK_INTERVAL, DatagramSocket, IDLE, LONGEST, MAX_RECEIVES};
-use super::socks;
-use crate::streams::{Class, MAX_FLOWS, Near, Reason};
+use super::{NearEvent, Target, socks};
+use crate::streams::{Class, MAX_DATAGRAM, MAX_FLOWS, Near, Reason};
 use mio::Registry;
 use plait_sched::Scheduler;
 use std::collections::BTreeMap;
@@ -35,6 +34,8 @@ struct ClientFlow {
     /// `None` if the flow was refused.
     flow: Option<u32>,
     used: Instant,
+    /// Whether a datagram that is too large was reported.
+    told: bool,
 }
 
 /// All UDP ports of a near end.
@@ -104,13 +105,14 @@ impl UdpPorts {
         Some(target)
     }
 
-    /// Carries datagrams in both directions. Calls `refused` for flows beyond the limit.
+    /// Carries datagrams in both directions. Calls `tell` for flows beyond the limit, and for the
+    /// first datagram of a flow that is too large.
     pub(super) fn carry<W: Scheduler>(
         &mut self,
         moment: Instant,
         near: &mut Near<W>,
         class: impl Fn(&Target) -> Class,
-        mut refused: impl FnMut(&Target, Reason),
+        mut tell: impl FnMut(&NearEvent<'_>),
     ) {
         while let Some((flow, bytes)) = near.streams().receive_datagram() {
             self.deliver(moment, flow, &bytes);
@@ -119,6 +121,8 @@ impl UdpPorts {
             for _ in 0..MAX_RECEIVES {
                 let Some((key, from, count)) = self.next(token) else { break };
                 let is_full = self.clients.len() >= MAX_CLIENTS;
+                let bytes = count - from;
+                let large = (bytes > MAX_DATAGRAM).then(|| (key.1, key.2.clone()));
                 let client = match self.clients.get_mut(&key) {
                     Some(client) => client,
                     None if is_full => continue,
@@ -127,15 +131,20 @@ impl UdpPorts {
                         match opened {
                             Ok(flow) => self.by_flow.insert(flow, key.clone()),
                             Err(reason) => {
-                                refused(&key.2, reason);
+                                tell(&NearEvent::Refused { target: &key.2, reason });
                                 None
                             }
                         };
-                        self.clients.entry(key).or_insert(ClientFlow { flow: opened.ok(), used: moment })
+                        let (flow, used) = (opened.ok(), moment);
+                        self.clients.entry(key).or_insert(ClientFlow { flow, used, told: false })
                     }
                 };
                 if let Some(flow) = client.flow {
                     client.used = moment;
+                    if let Some((from, target)) = large.filter(|_| !client.told) {
+                        client.told = true;
+                        tell(&NearEvent::TooLarge { from, target: &target, bytes });
+                    }
                     near.send_datagram(moment, flow, &self.buffer[from..count]);
                 }
             }
@@ -255,7 +264,15 @@ mod tests {
                 .into_iter()
                 .for_each(|token| self.ports.mark_readable(token));
             let refused = &mut self.refused;
-            self.ports.carry(moment, &mut self.near, |_| Class::Bulk, |_, reason| refused.push(reason));
+            self.ports.carry(
+                moment,
+                &mut self.near,
+                |_| Class::Bulk,
+                |event| match event {
+                    NearEvent::Refused { reason, .. } => refused.push(*reason),
+                    other => panic!("{other:?}"),
+                },
+            );
             self.near.streams().flows()
         }
     }

@@ -50,7 +50,7 @@ use crate::terms::PathTerms;
 use bytes::{Buf, Bytes, BytesMut};
 pub use far::Far;
 use flows::Flows;
-pub use flows::{Datagrams, MAX_FLOWS};
+pub use flows::{Datagrams, MAX_DATAGRAM, MAX_FLOWS};
 pub use incoming::MAX_PROMISED;
 pub use near::Near;
 use plait_sched::{PathId, Scheduler, Time};

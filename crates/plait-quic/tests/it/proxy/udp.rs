@@ -148,3 +148,46 @@ fn a_client_of_socks_has_a_relay_as_long_as_it_is_connected() {
     });
     assert!(gone, "nobody listens there any more");
 }
+
+/// The first datagram of a flow that is too large is logged with its size and the limit.
+#[test]
+fn datagrams_that_are_too_large_are_told_once() {
+    let blast = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let target = blast.local_addr().expect("it has one");
+    // Answers to a datagram are larger than the proxy carries.
+    thread::spawn(move || {
+        let mut buffer = [0; 65_536];
+        while let Ok((_, from)) = blast.recv_from(&mut buffer) {
+            let _ = blast.send_to(&[0; 9_001], from);
+            let _ = blast.send_to(&[0; 8_972], from);
+        }
+    });
+    let mut far = far(&[&target.to_string()]);
+    let udp = format!("127.0.0.1:0={target}");
+    let mut near = near(&far, &far.word("address"), &["--udp", &udp]);
+    let clients = [client(&port(&near)), client(&port(&near))];
+    for client in &clients {
+        for bytes in [8_973, 9_500, 60_000] {
+            client.send(&vec![0; bytes]).expect("it is taken");
+        }
+        let ask = || client.send(&[0]).and_then(|_| client.recv(&mut [0; 65_536])).ok();
+        assert_eq!((0..PATIENCE.as_millis() / 500).find_map(|_| ask()), Some(8_972));
+    }
+    for client in &clients {
+        let told = near.event("too-large");
+        assert_eq!((told["bytes"].as_u64(), told["limit"].as_u64()), (Some(8_973), Some(8_972)), "{told}");
+        assert_eq!(told["source"], client.local_addr().expect("it has one").to_string());
+        assert_eq!(told["target"], target.to_string());
+        let told = far.event("too-large");
+        assert_eq!((told["bytes"].as_u64(), &told["target"]), (Some(9_001), &target.to_string().into()));
+    }
+    clients[0].send(&[0; 9_000]).expect("it is taken");
+    let ask = || clients[0].send(&[0]).and_then(|_| clients[0].recv(&mut [0; 65_536])).ok();
+    assert!((0..PATIENCE.as_millis() / 500).find_map(|_| ask()).is_some());
+    for end in [&mut near, &mut far] {
+        end.end();
+        let mut rest = String::new();
+        end.lines.read_to_string(&mut rest).expect("it is text");
+        assert!(!rest.contains("too-large"), "{rest}");
+    }
+}
