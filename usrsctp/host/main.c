@@ -179,6 +179,10 @@ static const struct correction {
 	{ "chunk-size", 0x080, NULL, 0 },
 	{ "closed-window", 0x100, NULL, 0 },
 	{ "old-sacks", 0x200, NULL, 0 },
+	{ "halved-first", 0x400, NULL, 0 },
+	{ "partial-bytes", 0x800, NULL, 0 },
+	{ "pseudo-cumack", 0x1000, NULL, 0 },
+	{ "whole-flight", 0x2000, NULL, 0 },
 	{ "one-packet-growth", 0, usrsctp_sysctl_set_sctp_L2_abc_variable, 1 },
 };
 

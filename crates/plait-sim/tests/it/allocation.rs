@@ -63,7 +63,7 @@ fn second_half(text: &str) -> (u64, u64) {
 
 /// Two paths that share a link, with competing flows.
 const TOPOLOGY: &str = r#"
-    duration = "20s"
+    duration = "40s"
     transport = { protocol = "cmt-sctp", receive_buffer = "1MB" }
     [[path]]
     rate = "100Mbit"

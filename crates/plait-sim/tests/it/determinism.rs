@@ -147,14 +147,15 @@ fn threads_do_not_disturb_each_other() {
 }
 
 /// The packets that each path's forward link lost, in the order of their entry. `None` if the
-/// record does not show the loss, because the segment had arrived before.
+/// record does not show the loss, because the segment had arrived before. The receiver has room for
+/// all data: the record shows a refused packet as lost.
 fn losses(scheduler: &str, backward: &str) -> Vec<Vec<Option<bool>>> {
     let text = format!(
         r#"
         seed = 5
         duration = "30s"
         scheduler = "{scheduler}"
-        transport = {{ protocol = "cmt-sctp", receive_buffer = "400kB", retransmission_policy = "same" }}
+        transport = {{ protocol = "cmt-sctp", receive_buffer = "4MB", retransmission_policy = "same" }}
         [[path]]
         rate = "4Mbit"
         rtt = "20ms"

@@ -16,11 +16,15 @@ impl<S: Scheduler> Sender<S> {
     /// takes the highest *of the same path* (SFR, Iyengar et al. 2006, section 3). Here it must
     /// also have been sent later there: a retransmitted segment has a low number and a late place.
     ///
+    /// In fast recovery, a SACK that advances the cumulative number counts for all segments
+    /// reported missing (§7.2.4). By the same rule of CMT, recovery and reports are those of a
+    /// path, and only a path with news counts.
+    ///
     /// The segment of a copy may have arrived by another copy. Then this one is reported only once:
     /// as a duplicate, in a SACK on its own path. SACKs on other paths overtake that report. So
     /// only those on its own path report the copy missing.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn find_missing(&mut self, sack: &Sack, via: usize) {
+    pub(super) fn find_missing(&mut self, sack: &Sack, via: usize, advanced: bool) {
         if !self.reports.is_complete() {
             return;
         }
@@ -30,9 +34,14 @@ impl<S: Scheduler> Sender<S> {
             if newest_end == 0 {
                 continue;
             }
-            let overtaken = newest_end - 1;
             let path = &mut self.core.paths[index];
-            path.recovery.holes.extend(&path.flight, overtaken);
+            path.recovery.holes.extend(&path.flight, newest_end - 1);
+            path.recovery.highest_end = path.recovery.highest_end.max(highest_end);
+            // All overtaken transmissions left before `overtaken`.
+            let (overtaken, highest_end) = match advanced && path.in_recovery() {
+                true => (u64::MAX, path.recovery.highest_end),
+                false => (newest_end - 1, highest_end),
+            };
             if !path.recovery.holes.begin_below(highest_end) {
                 continue;
             }
@@ -40,8 +49,7 @@ impl<S: Scheduler> Sender<S> {
             let (path, stream) = (&mut self.core.paths[index], &self.core.stream);
             let (flight, Recovery { holes, lost, .. }) = (&mut path.flight, &mut path.recovery);
             holes.retain(flight, |number, sent| {
-                // Not overtaken by this acknowledgement: by none that left later, or by none with a
-                // higher number.
+                // Not reported: no later one, or none with a higher number, is acknowledged.
                 if number >= overtaken || sent.segment + 1 >= highest_end {
                     return true;
                 }
@@ -73,8 +81,12 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// RFC 9260 §7.2.4, per path: halve the window once per window of data, send the first lost
-    /// segment at once.
+    /// RFC 9260 §7.2.4, per path: halves the window once per window of data. No window delays the
+    /// first lost segment (rule 3).
+    ///
+    /// RFC 4960 has that rule for each acknowledgement with losses, and so has this. RFC 9260 has it
+    /// outside recovery only. Then the halved window admits two retransmissions per acknowledgement
+    /// of data from before it, which overflows a queue that is still full.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn fast_retransmit(&mut self, now: Time) {
         if core::mem::take(&mut self.any_lost) {
@@ -88,8 +100,8 @@ impl<S: Scheduler> Sender<S> {
             let path = &mut self.core.paths[index];
             let Some(&newest) = path.recovery.lost.iter().max() else { continue };
             let mut lost = core::mem::take(&mut path.recovery.lost);
-            path.reduce_for_losses(now, newest);
             let origin = PathId(index as u8);
+            path.reduce_for_losses(now, newest);
             self.core.update_facts();
             let target = self.config.retransmission_policy.choose(origin, self.core.facts());
             let oldest = self.core.paths[index].flight.first();
@@ -98,15 +110,13 @@ impl<S: Scheduler> Sender<S> {
             }
             let repairs = self.core.lose(index, lost.iter().copied(), target);
             let path = &mut self.core.paths[index];
-            // The window that was just halved must not delay the retransmission. Another path's
-            // window was not halved: to overshoot it there would drop the urgent packet.
-            if target == Some(origin) || repairs {
-                path.exempt_retransmissions = 1;
-            }
             path.restart_timer_beyond(now, oldest);
             let segments = lost.len() as u32;
             lost.clear();
             path.recovery.lost = lost;
+            if let Some(first) = if repairs { Some(origin) } else { target } {
+                self.core.paths[first.index()].exempt_retransmissions = 1;
+            }
             self.core.notify(&Event::Lost { path: origin, segments });
         }
     }

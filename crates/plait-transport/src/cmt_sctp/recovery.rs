@@ -15,6 +15,8 @@ use plait_sched::Time;
 pub(crate) struct Recovery {
     /// Transmissions that later ones have overtaken.
     pub(super) holes: Holes,
+    /// The highest segment that was ever acknowledged as in flight here, plus one; 0 for none.
+    pub(super) highest_end: u64,
     round_trips: RoundTrips,
     /// When the path is probed.
     pub(super) probing: Probing,
@@ -27,6 +29,7 @@ impl Recovery {
         let rto = &config.connection.rto;
         Self {
             holes: Holes::default(),
+            highest_end: 0,
             round_trips: RoundTrips::new(rto.max),
             probing: Probing::new(rto.initial, config.heartbeat_interval),
             lost: Vec::with_capacity(64),
@@ -50,6 +53,11 @@ impl PathSender<Recovery> {
     pub(super) fn note_sent(&mut self, now: Time) {
         self.probe_later(now);
         self.recovery.round_trips.sent(now, &mut self.flight);
+    }
+
+    /// True while transmissions from before the last reduction are in flight.
+    pub(super) fn in_recovery(&self) -> bool {
+        self.flight.first() < self.recovery_end
     }
 
     /// RFC 9260 §7.2.4: halves the window for the newest of the lost transmissions, once per window

@@ -104,7 +104,7 @@ impl<S: Scheduler> Sender<S> {
             self.core.settle_due(now);
         }
         self.reports.take(sack, cumulative, self.core.sent_end);
-        self.find_missing(sack, via.path);
+        self.find_missing(sack, via.path, advanced);
         if !overtaken {
             self.read_window(sack, advanced);
         }

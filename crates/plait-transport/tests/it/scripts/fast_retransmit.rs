@@ -36,6 +36,29 @@ fn two_reports_are_not_enough() {
 }
 
 #[test]
+fn in_recovery_an_advance_reports_all_missing_segments() {
+    let mut pair = Pair::new(with_window(10), &[20], in_turns()).spaced(ms(1));
+    pair.send_file(10 * 1452);
+    pair.lose_once(&[3, 7]);
+    pair.run_until(at(900));
+    // Segment 3 leaves again at 27 ms. Only 8 and 9 are later than 7. The third report is the
+    // acknowledgement of 3, which comes a round trip and two spacings later.
+    assert_eq!(pair.log.sent_times(7), [(at(0), 0), (at(27 + 11 + 11), 0)]);
+    assert_eq!(pair.sender.counters().timeouts, 0);
+}
+
+#[test]
+fn advances_by_another_path_report_nothing_in_recovery() {
+    // Path 1 loses 9 and 17; of its segments, only 19 is later than 17. The segments of path 0
+    // arrive after all of path 1, and each advances the cumulative number up to 9.
+    let mut pair = Pair::new(with_window(10), &[200, 20], in_turns()).spaced(ms(1));
+    pair.send_file(20 * 1452);
+    pair.lose_once(&[9, 17]);
+    pair.run_until(at(900));
+    assert_eq!(pair.log.retransmitted(), [9]);
+}
+
+#[test]
 fn the_threshold_can_be_set() {
     let mut config = with_window(10);
     config.fast_retransmit_threshold = 1;
@@ -109,6 +132,18 @@ fn the_window_does_not_hold_back_the_first_retransmission() {
     pair.run_until(at(22));
     assert_eq!(pair.log.sent_times(3).len(), 2);
     assert!(u64::from(pair.path(0).in_flight) > pair.window(0), "although more is in flight than the window");
+}
+
+#[test]
+fn nor_does_the_window_of_another_path() {
+    let mut pair = Pair::new(with_window(10), &[20, 200], in_turns()).spaced(ms(1));
+    pair.sender.write_endlessly();
+    pair.lose_once(&[4]);
+    pair.run_until(at(27));
+    assert!(pair.window(1) > pair.window(0), "the retransmission takes the larger window");
+    // Segments 6, 8 and 10 take places 3 to 5 on path 0. Path 1 has no acknowledgement yet, so its
+    // window is full.
+    assert_eq!(pair.log.sent_times(4), [(at(0), 0), (at(5 + 10 + 11), 1)]);
 }
 
 #[test]
