@@ -11,21 +11,23 @@ const ROUND_TRIP: Duration = Duration::from_millis(100);
 /// Trains: the moments of acknowledgements after the first one, and the segments of each moment.
 pub(crate) const TRAINS: [(u64, u32); 8] = [(1, 3), (1, 4), (2, 1), (2, 2), (2, 4), (3, 1), (3, 2), (4, 1)];
 
-/// Bursts that follow a train: the milliseconds since the burst before, the segments sent, and the
-/// segments lost. Waits are near one and two round trips.
-pub(crate) const OVERFLOWS: [&[(u64, u32, u32)]; 12] = [
-    &[(200, 40, 1)],
-    &[(200, 40, 2)],
-    &[(200, 40, 20)],
-    &[(200, 5, 2)],
-    &[(200, 6, 2)],
-    &[(200, 13, 2)],
-    &[(200, 15, 2)],
-    &[(200, 40, 0), (100, 20, 2)],
-    &[(200, 40, 0), (150, 20, 2)],
-    &[(200, 40, 0), (200, 20, 2)],
-    &[(200, 40, 0), (250, 20, 2)],
-    &[(200, 40, 2), (250, 20, 2), (250, 30, 2), (6_000, 60, 2), (6_000, 50, 2)],
+/// Bursts that follow a train: the milliseconds since the burst before, the segments sent, those lost,
+/// and the newest round trip in milliseconds. Waits are near one and two round trips.
+pub(crate) const OVERFLOWS: [&[(u64, u32, u32, u64)]; 14] = [
+    &[(200, 40, 1, 100)],
+    &[(200, 40, 2, 100)],
+    &[(200, 40, 20, 100)],
+    &[(200, 5, 2, 100)],
+    &[(200, 6, 2, 100)],
+    &[(200, 13, 2, 100)],
+    &[(200, 15, 2, 100)],
+    &[(200, 40, 2, 290)],
+    &[(200, 40, 2, 350)],
+    &[(200, 40, 0, 100), (100, 20, 2, 100)],
+    &[(200, 40, 0, 100), (150, 20, 2, 100)],
+    &[(200, 40, 0, 100), (200, 20, 2, 100)],
+    &[(200, 40, 0, 100), (250, 20, 2, 100)],
+    &[(200, 40, 2, 100), (250, 20, 2, 100), (250, 30, 2, 100), (6_000, 60, 2, 100), (6_000, 50, 2, 100)],
 ];
 
 /// Segments that wait during bursts, near four congestion windows beyond the receiver's window.
@@ -121,9 +123,10 @@ impl<'a> Recorder<'a> {
     }
 
     /// A burst; a round trip later, some of its segments are lost and the others acknowledged.
-    fn burst(&mut self, segments: u32, lost: u32) {
+    fn burst(&mut self, segments: u32, lost: u32, rtt: u64) {
         self.send(segments);
         self.now += ROUND_TRIP;
+        self.paths[0].latest_rtt = Duration::from_millis(rtt);
         if lost > 0 {
             self.paths[0].in_flight -= lost;
             self.tell(Event::Lost { path: PathId(0), segments: lost });
@@ -149,7 +152,7 @@ pub(crate) fn record_train(
 /// Drives a scheduler through a train and bursts on one of two paths, and shows every call.
 pub(crate) fn record_overflow(
     scheduler: &mut dyn Scheduler,
-    bursts: &[(u64, u32, u32)],
+    bursts: &[(u64, u32, u32, u64)],
     waiting: u64,
     observer: &mut dyn FnMut(&Record<'_>),
 ) {
@@ -157,10 +160,10 @@ pub(crate) fn record_overflow(
     let mut recorder = Recorder::new(scheduler, waiting, paths, observer);
     recorder.train(4, 1);
     let mut begun = recorder.now;
-    for &(wait, segments, lost) in bursts {
+    for &(wait, segments, lost, rtt) in bursts {
         begun += Duration::from_millis(wait);
         recorder.now = begun;
-        recorder.burst(segments, lost);
+        recorder.burst(segments, lost, rtt);
     }
 }
 
