@@ -44,9 +44,9 @@ fn captures_are_the_same_to_the_byte() {
             r#"protocol = "mptcp", profile = "standard", handshake = false, ack_every = 2"#,
         ),
         (0xef2e_2cb2_3bc8_46b9, 2, r#"protocol = "mptcp", profile = "linux""#),
-        (0x0457_c3b0_9eb4_e544, 2, r#"protocol = "cmt-sctp""#),
+        (0x4f74_1896_7f58_145e, 2, r#"protocol = "cmt-sctp""#),
         (
-            0x4afa_8106_65d5_1a86,
+            0x28bc_08ec_f471_038c,
             2,
             r#"protocol = "cmt-sctp", ack_every = 2, delayed_ack_for_cmt = true, packet = "600B""#,
         ),
