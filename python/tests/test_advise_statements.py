@@ -35,6 +35,7 @@ FEW = [stock(), "redundant", "daps", "intelligent-delivery-delay", "srpt"]
 @given(st.integers(0, 10**6))
 @example(2)
 @example(7)
+@example(125)
 @settings(max_examples=12, deadline=None)
 def test_no_sentence_contradicts_the_numbers(number: int) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -111,9 +111,9 @@ def single(document: Document) -> dict[str, Any]:
 
 
 def several(document: Document) -> bool:
-    """Return whether several paths are recommended: worth it, or borderline with a gain."""
+    """Return whether several paths are recommended: worth it, or borderline with a gain that counts."""
     if document["verdict"] == "borderline":
-        gains = standing(document, document["scheduler"])["gain_percent"]["value"] > 0
+        gains = standing(document, document["scheduler"])["gain_percent"]["value"] > alike(document)
         return bool(gains or len(document["asked"]["paths"]) > 2)
     return bool(document["verdict"] == "worth")
 
