@@ -135,14 +135,14 @@ static void extend(struct bottleneck *bottleneck, u64 now, u32 sent, const struc
 	}
 }
 
-void plait_bottleneck_on_sent(struct bottleneck *bottleneck, u64 now, bool current,
+void plait_bottleneck_on_sent(struct bottleneck *bottleneck, u64 now, bool exact,
 			      const struct plait_path *path)
 {
 	bottleneck->free = add_capped(max(bottleneck->free, now), plait_spacing(bottleneck, path));
 	maximum_note(&bottleneck->backlog, now, least_round_trip(bottleneck, path),
 		     bottleneck->free - now);
 	bottleneck->in_flight++;
-	if (current)
+	if (exact)
 		extend(bottleneck, now, 1, path);
 	else
 		bottleneck->sent++;

@@ -253,9 +253,9 @@ static struct plait_decision decide(void *state, u64 now, const struct plait_con
 	u64 until, windows = 0;
 	int i;
 
-	if (!earliest->current || earliest->now != now) {
+	if (!earliest->exact || earliest->now != now) {
 		earliest->now = now;
-		earliest->current = true;
+		earliest->exact = true;
 		for (i = 0; i < PLAIT_PATHS_MAX; i++)
 			earliest->copied[i] = U64_MAX;
 		earliest->one_way = any_forward_delay(paths, count);
@@ -304,7 +304,7 @@ static void on_event(void *state, const struct plait_event *event,
 	bottleneck = &earliest->bottlenecks[event->path];
 	switch (event->kind) {
 	case PLAIT_SENT:
-		plait_bottleneck_on_sent(bottleneck, earliest->now, earliest->current,
+		plait_bottleneck_on_sent(bottleneck, earliest->now, earliest->exact,
 					 &paths[event->path]);
 		plait_flight_on_sent(earliest, event, paths, count);
 		return;
@@ -324,7 +324,7 @@ static void on_event(void *state, const struct plait_event *event,
 		plait_bottleneck_end_train(bottleneck);
 		plait_flight_forget(&earliest->flight, event->path);
 	}
-	earliest->current = false;
+	earliest->exact = false;
 	suspects_on_event(&earliest->suspects, event);
 	if (event->kind != PLAIT_ACKED)
 		memset(earliest->cursors, 0, sizeof(earliest->cursors));

@@ -82,7 +82,7 @@ struct earliest {
 	bool copies;
 	bool last_copies;
 	bool first_copies;
-	bool current;			/* only transmissions since the last decision */
+	bool exact;			/* only transmissions since the last decision */
 	bool one_way;			/* a usable path has a measured one-way delay */
 	bool plenty;			/* much more data waits than the windows take */
 	u32 recalls;			/* the queues to be recalled before any assignment */
@@ -203,10 +203,10 @@ u32 plait_in_flight(const struct bottleneck *bottleneck, const struct plait_path
  * PLAIT_UNKNOWN until measured.
  */
 s64 plait_path_delay(const struct earliest *earliest, const struct plait_path *path);
-/* Notes a transmission. The time of the last decision is exact if it is current; otherwise the next
- * decision corrects it.
+/* Notes a transmission. If the time of the last decision is not exact for it, the next decision
+ * corrects it.
  */
-void plait_bottleneck_on_sent(struct bottleneck *bottleneck, u64 now, bool current,
+void plait_bottleneck_on_sent(struct bottleneck *bottleneck, u64 now, bool exact,
 			      const struct plait_path *path);
 void plait_bottleneck_on_acked(struct bottleneck *bottleneck, const struct plait_event *event);
 /* Notes lost segments, at the time of the last decision. If several are lost at once, the queue has

@@ -60,6 +60,29 @@ static void paths_facts(struct mptcp_sock *msk, struct plait_socket *plait)
 	plait_forget_mail(plait, facts);
 }
 
+/* Sets the segments in flight and those that wait for the window. A subflow sends the data that it
+ * took when MPTCP has pushed everything (mptcp_push_release()). As far as the window admits them,
+ * these segments count as in flight, since the scheduler hears of them as sent.
+ */
+static void load_facts(struct plait_socket *plait, struct plait_path *path)
+{
+	const struct sock *ssk = plait->facts.ssks[path->id];
+	u64 waiting = plait->queues.paths[path->id].bytes;
+
+	if (ssk) {
+		const struct tcp_sock *tp = tcp_sk(ssk);
+		u32 taken, room, leaving;
+
+		path->in_flight = tcp_packets_in_flight(tp);
+		taken = READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_nxt);
+		room = path->cwnd > path->in_flight ? path->cwnd - path->in_flight : 0;
+		leaving = min(segments(taken, path->mss), room);
+		path->in_flight += leaving;
+		waiting += taken - min_t(u64, taken, (u64)leaving * path->mss);
+	}
+	path->queued = segments(waiting, path->mss);
+}
+
 void plait_look_at_queues(struct mptcp_sock *msk, struct plait_socket *plait)
 {
 	struct plait_facts *facts = &plait->facts;
@@ -79,16 +102,8 @@ void plait_look_at_queues(struct mptcp_sock *msk, struct plait_socket *plait)
 	if (window >= (s64)unassigned)
 		connection->window_left = max(connection->window_left, connection->unassigned);
 
-	for (i = 0; i < facts->count; i++) {
-		u64 waiting = queues->paths[i].bytes;
-
-		if (facts->ssks[i]) {
-			const struct tcp_sock *tp = tcp_sk(facts->ssks[i]);
-
-			waiting += READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_nxt);
-		}
-		facts->paths[i].queued = segments(waiting, facts->paths[i].mss);
-	}
+	for (i = 0; i < facts->count; i++)
+		load_facts(plait, &facts->paths[i]);
 	plait_ask_again(msk, plait);
 }
 

@@ -134,7 +134,6 @@ static int assign(struct plait_socket *plait, u8 path, u64 amount)
 static u64 sendable(const struct plait_facts *facts, const struct plait_path *path, u64 start,
 		    u64 end)
 {
-	const struct tcp_sock *tp = tcp_sk(facts->ssks[path->id]);
 	u64 room, bytes = min_t(u64, end - start, path->mss);
 	u32 window = min(path->cwnd, path->limit);
 	u32 rest;
@@ -144,7 +143,6 @@ static u64 sendable(const struct plait_facts *facts, const struct plait_path *pa
 	if (start >= facts->window || facts->window - start < bytes)
 		return 0;
 	room = (u64)(window - path->in_flight) * path->mss;
-	room -= min_t(u64, room, READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_nxt));
 	if (room < bytes)
 		return 0;
 	bytes = min3(end - start, room, facts->window - start);

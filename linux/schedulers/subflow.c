@@ -186,7 +186,6 @@ void plait_path_facts(struct mptcp_sock *msk, struct plait_socket *plait, struct
 	path->cwnd = READ_ONCE(tp->snd_cwnd);
 	if (ssthresh < TCP_INFINITE_SSTHRESH)
 		path->ssthresh = ssthresh;
-	path->in_flight = tcp_packets_in_flight(tp);
 	path->limit = slot->limit;
 	path->loss_ppm = loss_ppm(tp);
 	path->cost = cost(address(subflow));

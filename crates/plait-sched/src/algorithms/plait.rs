@@ -103,7 +103,7 @@ pub struct Plait {
     /// The time of the last decision.
     now: Time,
     /// True until an event other than a transmission follows the last decision.
-    current: bool,
+    exact: bool,
     /// True if a usable path has a measured one-way delay.
     one_way: bool,
     /// True if much more data waits than the windows take.
@@ -191,7 +191,7 @@ impl Plait {
             cursors: [0; MAX_PATHS],
             copied: [u64::MAX; MAX_PATHS],
             now: Time::ZERO,
-            current: false,
+            exact: false,
             one_way: false,
             plenty: false,
             bursts: Bursts::NONE,
@@ -248,8 +248,8 @@ type Key = (i64, i64);
 
 impl Scheduler for Plait {
     fn decide(&mut self, now: Time, connection: &Connection, paths: &[Path]) -> Decision {
-        if !self.current || self.now != now {
-            (self.now, self.current) = (now, true);
+        if !self.exact || self.now != now {
+            (self.now, self.exact) = (now, true);
             self.copied = [u64::MAX; MAX_PATHS];
             self.one_way = usable(paths).any(|path| path.forward_delay.is_some());
             let windows: u64 = paths.iter().map(|path| u64::from(path.cwnd)).sum();
@@ -309,7 +309,7 @@ impl Scheduler for Plait {
         };
         match *event {
             Event::Sent { segment, retransmission, .. } => {
-                bottleneck.on_sent(self.now, self.current, path);
+                bottleneck.on_sent(self.now, self.exact, path);
                 let departure = bottleneck.corrected_free(self.now, path);
                 let (bottlenecks, one_way) = (&self.bottlenecks, self.one_way);
                 let arrival = |path, departure| arrival(bottlenecks, one_way, path, departure, paths);
@@ -321,7 +321,7 @@ impl Scheduler for Plait {
             Event::PathUp { .. } => *bottleneck = Bottleneck::NEW,
             _ => bottleneck.end_train(),
         }
-        self.current = false;
+        self.exact = false;
         self.suspects.on_event(event);
         let bit = 1 << id.0;
         let all = match *event {

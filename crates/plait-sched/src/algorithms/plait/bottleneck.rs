@@ -238,15 +238,15 @@ impl Bottleneck {
         Some(delay.saturating_add_unsigned(path.rttvar.as_nanos() / 4))
     }
 
-    /// Notes a transmission. The time of the last decision is exact if it is `current`; otherwise
-    /// the next decision corrects it.
-    pub(super) fn on_sent(&mut self, now: Time, current: bool, path: &Path) {
+    /// Notes a transmission. If the time of the last decision is not `exact` for it, the next
+    /// decision corrects it.
+    pub(super) fn on_sent(&mut self, now: Time, exact: bool, path: &Path) {
         let (now, spacing) = (now.as_nanos(), self.spacing(path));
         self.free = self.free.max(now).saturating_add(spacing);
         self.backlog.note(now, self.round_trip(path), self.free - now);
         self.in_flight = self.in_flight.saturating_add(1);
-        self.sent += u32::from(!current);
-        if current {
+        self.sent += u32::from(!exact);
+        if exact {
             self.extend(now, 1, path);
         }
     }
