@@ -182,26 +182,35 @@ static void tell(struct plait_socket *plait, struct plait_event event)
 		       facts->paths, facts->count);
 }
 
-/* Reports the segments handed to the subflow, and the subflow's own retransmissions. */
+/* Reports a transmission. */
+static void tell_one_sent(struct plait_socket *plait, u8 path, u64 segment, bool retransmission)
+{
+	plait->facts.paths[path].in_flight++;
+	tell(plait, (struct plait_event) {
+		.kind = PLAIT_SENT, .path = path, .amount = segment,
+		.retransmission = retransmission,
+	});
+}
+
+/* Reports the segments handed to the subflow, and the subflow's own retransmissions. At each report
+ * the segments in flight are those up to this one.
+ */
 static void tell_sent(struct plait_socket *plait, u8 path, u32 retransmitted)
 {
 	const struct plait_subflow *slot = &plait->subflows[path];
-	u64 segment, last;
+	u32 *in_flight = &plait->facts.paths[path].in_flight;
+	u64 segment = 0, end = 0, in_all = *in_flight;
 
 	if (slot->sent < slot->sent_end) {
-		last = plait_segment_at(&plait->segments, slot->sent_end - 1);
-		for (segment = plait_segment_at(&plait->segments, slot->sent); segment <= last;
-		     segment++)
-			tell(plait, (struct plait_event) {
-				.kind = PLAIT_SENT, .path = path, .amount = segment,
-				.retransmission = slot->again,
-			});
+		segment = plait_segment_at(&plait->segments, slot->sent);
+		end = plait_segment_at(&plait->segments, slot->sent_end - 1) + 1;
 	}
+	*in_flight -= min(in_all, end - segment + retransmitted);
+	for (; segment < end; segment++)
+		tell_one_sent(plait, path, segment, slot->again);
 	while (retransmitted--)
-		tell(plait, (struct plait_event) {
-			.kind = PLAIT_SENT, .path = path, .amount = U64_MAX,
-			.retransmission = true,
-		});
+		tell_one_sent(plait, path, U64_MAX, true);
+	*in_flight = in_all;
 }
 
 /* Reports the events of one subflow since the last look. True if one of them is no transmission. */

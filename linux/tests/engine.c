@@ -177,6 +177,7 @@ static void one_connection(struct model *model, struct mptcp_sched_ops *ops, uns
 	for (int i = 0; i < 600; i++) {
 		something_happens(model, faults);
 		executor_check(model);
+		check_load(model);
 	}
 	come_to_an_end(model);
 	memory_fail_each = 0;
@@ -331,6 +332,7 @@ int main(void)
 	check(!executor_schedulers[count]);
 	model_unload();
 	check(!memory_live);
+	check(transmissions_seen > 1000);
 	printf("%u schedulers, 50 connections each with each set of options: every byte arrived\n", count);
 	return 0;
 }

@@ -24,4 +24,9 @@ void executor_cases(struct mptcp_sched_ops *ops);
 /* Checks that a path misses a segment exactly if its facts say so. */
 void executor_check(const struct model *model);
 
+/* Checks the segments in flight and the queued ones (load.c). */
+void check_load(const struct model *model);
+/* Transmissions that followed another one over the same path. */
+extern unsigned int transmissions_seen;
+
 #endif
