@@ -41,8 +41,18 @@ static bool sooner(const struct prediction *a, const struct prediction *b)
 	return a->arrival < b->arrival || (a->arrival == b->arrival && a->delay < b->delay);
 }
 
+/* The time when the bottleneck will have transmitted the segment at a place of those in flight and
+ * behind them.
+ */
+static s64 transmitted(s64 free, s64 now, u64 each, u64 flying, u64 place)
+{
+	if (place < flying)
+		return earlier(free, mul_capped(each, flying - place - 1));
+	return later(max(free, now), mul_capped(each, place - flying + 1));
+}
+
 /* The time when the bottleneck will have transmitted a segment that is assigned to the path now,
- * behind before others.
+ * behind before others: the later one of the times that its rate and the window allow.
  */
 static s64 departure(const struct earliest *earliest, const struct plait_path *path, u32 before)
 {
@@ -50,20 +60,18 @@ static s64 departure(const struct earliest *earliest, const struct plait_path *p
 	u32 flying = plait_in_flight(bottleneck, path);
 	u64 place = (u64)flying + path->queued + before;
 	u32 window = max(earliest->plenty ? min(path->cwnd, path->limit) : path->cwnd, 1U), rest;
-	s64 now = as_signed(earliest->now), departs;
+	s64 now = as_signed(earliest->now), departs, windows;
 	s64 free = as_signed(plait_corrected_free(bottleneck, earliest->now, path));
-	u64 each = plait_spacing(bottleneck, path), rounds = 0;
+	u64 each = plait_spacing(bottleneck, path), rounds;
 
+	departs = transmitted(free, now, each, flying, place);
 	/* The segment a window earlier is in flight, or leaves some round trips from now. */
 	if (place >= window) {
 		rounds = div_u64_rem(less(place, max(window, flying)), window, &rest) + 1;
-		place = rest;
+		windows = transmitted(free, now, each, flying, rest);
+		departs = max(departs, later(windows, mul_capped(path->srtt, rounds)));
 	}
-	if (place < flying)
-		departs = earlier(free, mul_capped(each, flying - place - 1));
-	else
-		departs = later(max(free, now), mul_capped(each, place - flying + 1));
-	return max(later(departs, mul_capped(path->srtt, rounds)), now);
+	return max(departs, now);
 }
 
 bool plait_predict(const struct earliest *earliest, const struct plait_path *path, u32 before,

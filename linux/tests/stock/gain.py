@@ -33,6 +33,7 @@ SCHEDULERS = {
         "intelligent-delivery-delay",
         "redundant",
         "lowest-rtt+rp",
+        "plait",
     ),
 }
 """Schedulers by module; none is the kernel alone. Stage 2 decides per packet, also for lowest-rtt."""

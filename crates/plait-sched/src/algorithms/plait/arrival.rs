@@ -7,29 +7,32 @@ use crate::view::{Path, PathId, usable};
 
 impl Plait {
     /// The time when the bottleneck will have transmitted a segment that is assigned to `path` now,
-    /// behind `before` others. In nanoseconds; not before the last decision.
+    /// behind `before` others: the later one of the times that the bottleneck's rate and the window
+    /// allow. In nanoseconds; not before the last decision.
     fn departure(&self, path: &Path, before: u32) -> i64 {
         let bottleneck = self.bottleneck(path);
         let spacing = bottleneck.spacing(path);
         let in_flight = u64::from(bottleneck.in_flight(path));
-        let mut place = in_flight + u64::from(path.lost) + u64::from(path.queued) + u64::from(before);
+        let place = in_flight + u64::from(path.lost) + u64::from(path.queued) + u64::from(before);
         let window = if self.plenty { path.cwnd.min(path.limit) } else { path.cwnd };
         let window = u64::from(window.max(1));
-        let mut rounds = 0;
-        if place >= window {
-            // The segment a window earlier is in flight, or leaves some round trips from now.
-            let first = window.max(in_flight);
-            rounds = place.saturating_sub(first) / window + 1;
-            place = place.saturating_sub(first) % window;
-        }
         let now = signed(self.now.as_nanos());
         let free = signed(bottleneck.corrected_free(self.now, path));
-        let departure = if place < in_flight {
-            free.saturating_sub(signed(spacing.saturating_mul(in_flight - place - 1)))
-        } else {
-            free.max(now).saturating_add(signed(spacing.saturating_mul(place - in_flight + 1)))
+        let transmitted = |place: u64| {
+            if place < in_flight {
+                free.saturating_sub(signed(spacing.saturating_mul(in_flight - place - 1)))
+            } else {
+                free.max(now).saturating_add(signed(spacing.saturating_mul(place - in_flight + 1)))
+            }
         };
-        departure.saturating_add(signed(path.srtt.as_nanos().saturating_mul(rounds))).max(now)
+        let mut departure = transmitted(place);
+        if place >= window {
+            // The segment a window earlier is in flight, or leaves some round trips from now.
+            let behind = place.saturating_sub(window.max(in_flight));
+            let rounds = signed(path.srtt.as_nanos().saturating_mul(behind / window + 1));
+            departure = departure.max(transmitted(behind % window).saturating_add(rounds));
+        }
+        departure.max(now)
     }
 
     /// The predicted arrival of a segment that is assigned to the path now, behind `before` others,
