@@ -214,9 +214,13 @@ def _path_adds(advice: Findings) -> list[Statement]:
     said = ", ".join(f"{one.path} {numbers.signed(one.gain.value)}" for one in advice.left_out)
     again = needless(advice) if advice.verdict == "worth" else None
     ask = f" Ask again without {again}: other schedulers may then be as good." if again else ""
-    count = advice.left_out[0].variations
+    assert advice.choice is not None
+    count, label = advice.left_out[0].variations, advice.choice.best.label
     return [
-        Statement("path-adds", f"Gain that each path adds to the others ({count} variations): {said}.{ask}")
+        Statement(
+            "path-adds",
+            f"Gain that each path adds to the others with {label} ({count} variations): {said}.{ask}",
+        )
     ]
 
 
