@@ -6,6 +6,7 @@ import io
 import re
 import subprocess
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from plait.advice.page import page
 from plait.advice.trial import Cell, Setting, TrialRunner
 from plait.advice.variations import variations
 from plait.advice.wording import purpose
+from plait.statistics.estimate import Estimate
 from plait.support.progress import Progress
 from plait.validate.fresh import contradictions
 from plait.validate.statements import complaints
@@ -158,8 +160,17 @@ def test_fq_codel_is_named_where_a_transfer_fills_the_queue() -> None:
     for text in (said["text"].replace("at 90", "at 80"), said["text"].replace(" less delay", " more delay")):
         wrong = {**document, "statements": [{"kind": "queue", "text": text}]}
         assert any(line.startswith("queue:") for line in complaints(wrong))
+    # The advised device gets the queue that was simulated, and the undoing removes it.
+    told = [one["command"] for one in document["commands"]]
+    mark, rate = ("DSL", 1800) if advice.shaped.path == "dsl" else ("LTE", 2700)
+    assert f"tc class replace dev DEVICE_{mark} parent 1: classid 1:1 htb rate {rate}kbit" in told
+    assert f"tc qdisc del dev DEVICE_{mark} root" in told
+    none = replace(advice, shaped=replace(advice.shaped, gain=Estimate(3.0, -1.0, 7.0))).document()
+    assert not any("fq_codel" in one["command"] for one in none["commands"])
+    assert any(one["text"].startswith("Not 10 % better, ") for one in none["statements"])
+    assert complaints(none) == []
     document["statements"].remove(said)
-    assert "a path alone with FQ-CoDel is better, and no sentence says so" in complaints(document)
+    assert "a path alone ran with FQ-CoDel, and no sentence says so" in complaints(document)
     assert advise(paths, "blocks:500kbit", schedulers=FEW, events=300_000).shaped is None
 
 

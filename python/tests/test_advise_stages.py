@@ -137,6 +137,21 @@ def test_a_stream_carries_its_rate() -> None:
     assert saved == pytest.approx(1e6, rel=0.02)
 
 
+def test_the_proxy_sends_copies_only_if_they_are_not_worse() -> None:
+    advice = advise([DSL, LTE], "blocks:500kbit", schedulers=FEW, events=500_000)
+    row = next(one for one in advice.standings if one.label == "redundant")
+    assert not advice.several
+    for gain, option in (
+        (Estimate(-30.0, -40.0, -20.0), "--backup DEVICE_LTE"),
+        (row.gain, "--redundant-port PORT"),
+    ):
+        rows = tuple(replace(one, gain=gain) if one is row else one for one in advice.standings)
+        here = replace(advice, standings=rows)
+        assert option in commands(here)[1].text
+        assert complaints(here.document()) == []
+    assert "Now do it (dsl, with lte as a spare; " in advice.text
+
+
 @pytest.mark.parametrize(
     ("lte", "option"),
     [

@@ -69,12 +69,13 @@ def better(advice: Findings) -> list[Statement]:
 
 
 def queue(advice: Findings) -> list[Statement]:
-    """Name the path that is better alone with FQ-CoDel than the recommendation is without it."""
+    """Compare the best path alone with FQ-CoDel, and the recommendation without it."""
     found, traffic = advice.shaped, advice.setting.traffic
-    if found is None or (found.gain.interval or (found.gain.value,))[0] < WORTH_PERCENT:
+    if found is None:
         return []
+    begin = "Better" if found.better else f"Not {WORTH_PERCENT:.0f} % better"
     text = (
-        f"Better, {found.path} alone with FQ-CoDel (SQM on its router, at {numbers.share(SHAPED)} of the rate): "
+        f"{begin}, {found.path} alone with FQ-CoDel (SQM on its router, at {numbers.share(SHAPED)} of the rate): "
         f"{value(traffic, found.score)} ({traffic.judged}), {gain(found.gain, traffic)} against "
         f"{used(advice).label} without it. The {traffic.beside} then carries {numbers.rate(found.beside_bps)} "
         f"(medians of {found.variations} variations). To ask for more paths with it: queue=fq_codel."

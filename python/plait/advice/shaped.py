@@ -8,7 +8,7 @@ from statistics import median
 
 from plait.advice.budget import SEARCHED
 from plait.advice.candidates import Candidate
-from plait.advice.judging import gain_of
+from plait.advice.judging import WORTH_PERCENT, gain_of
 from plait.advice.links import KnownPath
 from plait.advice.outcome import Outcome
 from plait.advice.trial import Cell, Grid, Setting, TrialRunner
@@ -32,6 +32,12 @@ class Shaped:
     score: float
     beside_bps: float
     variations: int
+
+    @property
+    def better(self) -> bool:
+        """Whether it is better beyond chance, by enough to be worth it."""
+        low = self.gain.value if self.gain.low is None else self.gain.low
+        return low >= WORTH_PERCENT
 
 
 def search(

@@ -77,7 +77,8 @@ def _better(text: str, document: Document) -> Iterator[str]:
 
 def _queue(text: str, document: Document) -> Iterator[str]:
     found, beside = document["shaped"], document["asked"]["traffic"].partition("+")[2]
-    if not text.startswith(f"Better, {found['path']} alone with FQ-CoDel ") or f" The {beside} " not in text:
+    begin = "Better" if shapeable(document) else "Not 10 % better"
+    if not text.startswith(f"{begin}, {found['path']} alone with FQ-CoDel ") or f" The {beside} " not in text:
         yield f"it is {found}"
     said = [amount(one) for one in re.findall(AMOUNT, text)]
     told = (found["median"] * unit(document), found["beside_bps"])
@@ -87,7 +88,7 @@ def _queue(text: str, document: Document) -> Iterator[str]:
         yield f"there are {found['variations']} variations"
     if not share(group(rf"at ({PERCENT}) of the rate", text)).says(found["rate_share"]):
         yield f"the rate is {found['rate_share']}"
-    if not estimate(gain(text.partition(", ")[2]), found["gain_percent"]) or not shapeable(document):
+    if not estimate(gain(text.partition(", ")[2]), found["gain_percent"]):
         yield f"the gain is {found['gain_percent']}"
     label = document["scheduler"] if several(document) else single(document)["label"]
     if f"against {label} without it" not in text:

@@ -13,6 +13,7 @@ from plait.validate.reading import (
     PERCENT,
     Document,
     amount,
+    end,
     group,
     several,
     share,
@@ -122,7 +123,7 @@ def _do(text: str, document: Document) -> Iterator[str]:
     first = document["commands"][0]["command"].startswith("plait proxy")
     if first != document["asked"]["traffic"].startswith("blocks"):
         yield "calls use UDP, and other traffic does not"
-    if ("as a spare only" in text) == several(document):
+    if (re.search(r" as (?:a spare|spares);", text) is not None) == several(document):
         yield f"the verdict is {document['verdict']}"
     told = [one["command"] for one in document["commands"]]
     endpoints = [one for one in told if one.startswith("ip mptcp endpoint add")]
@@ -133,6 +134,23 @@ def _do(text: str, document: Document) -> Iterator[str]:
     chosen = any(one.startswith("plait-mptcp use ") for one in told)
     if chosen != (here["where"] == "kernel" and several(document)):
         yield f"the scheduler is {here}"
+    found = document["shaped"]
+    shapes = found is not None and end(found["gain_percent"], "low") >= document["worth_percent"]
+    if any("fq_codel" in one for one in told) != shapes:
+        yield f"with FQ-CoDel: {found}"
+    copies = _copies_gain(document)
+    worse = copies is not None and end(copies, "value") < -5 and end(copies, "high") < 0
+    if worse and any("--redundant-port" in one for one in told):
+        yield f"copies gain {copies}"
+
+
+def _copies_gain(document: Document) -> dict[str, float | None] | None:
+    """Return the gain of copies on every path over the recommendation."""
+    if several(document):
+        found: dict[str, float | None] | None = document["against_scheduler_percent"].get("redundant")
+        return found
+    rows = [one for one in document["standings"] if one["label"] == "redundant"]
+    return rows[0]["gain_percent"] if rows else None
 
 
 def _command(text: str, document: Document) -> Iterator[str]:
