@@ -174,6 +174,32 @@ def test_fq_codel_is_named_where_a_transfer_fills_the_queue() -> None:
     assert advise(paths, "blocks:500kbit", schedulers=FEW, events=300_000).shaped is None
 
 
+def test_a_call_is_judged_by_both_directions() -> None:
+    """The upload fills the queue of dsl, whose download stays the quicker one."""
+    paths = ["dsl 16Mbit 10ms back=2Mbit queue=500ms", "lte 9Mbit 60ms back=6Mbit queue=100ms"]
+    down, up = (
+        advise(paths, "blocks:500kbit+upload", schedulers=FEW, direction=way, events=EVENTS)  # type: ignore[arg-type]
+        for way in ("down", "up")
+    )
+    for advice in (down, up):
+        found = advice.directions
+        assert found is not None
+        rows = {one.label: one for one in found.paths}
+        assert rows["dsl alone"].down < rows["lte alone"].down < rows["dsl alone"].up
+        assert min(one.up for one in found.paths) == found.up.up
+        assert complaints(advice.document()) == []
+        wrong = advice.document()
+        wrong["both_directions"]["one_path"][0]["down"] *= 2
+        assert any(line.startswith("directions:") for line in complaints(wrong))
+    assert down.directions is not None
+    assert up.directions is not None
+    # Both questions have the same answer, within the error of few variations.
+    for one in up.directions.paths:
+        same = next(row for row in down.directions.paths if row.label == one.label)
+        assert (one.down, one.up) == pytest.approx((same.down, same.up), rel=0.3)
+    assert advise(paths, "blocks:500kbit", schedulers=FEW, events=300_000).directions is None
+
+
 def test_an_upload_beside_an_upload_is_named_once() -> None:
     traffic = parse_traffic("blocks:1Mbit+upload")
     assert purpose(traffic, " when uploading") == "uploaded blocks of 5 kB at 1 Mbit/s beside an upload"

@@ -23,6 +23,8 @@ from plait.advice.wording import (
     value,
 )
 
+MOST_ROWS = 3
+"""Number of other paths in the sentence about both directions."""
 NEAR_BOUND = 25.0
 """Percent: if any scheduler can gain at most this much over the best one, the advice says so."""
 LATE_BEGINNING = 2.0
@@ -81,6 +83,34 @@ def queue(advice: Findings) -> list[Statement]:
         f"(medians of {found.variations} variations). To ask for more paths with it: queue=fq_codel."
     )
     return [Statement("queue", text)]
+
+
+def directions(advice: Findings) -> list[Statement]:
+    """Weigh both directions of a call: one path for both, against a path for each."""
+    found, traffic = advice.directions, advice.setting.traffic
+    if found is None:
+        return []
+    best, *rest = found.paths
+    text = (
+        f"Both directions of a call over one path: {best.label} is best, with {value(traffic, best.down)} down and "
+        f"{value(traffic, best.up)} up ({traffic.judged}, medians of {found.variations} variations). "
+    )
+    against = [
+        f"{one.label} has {value(traffic, one.down)} and {value(traffic, one.up)}" for one in rest[:MOST_ROWS]
+    ]
+    text += f"{'; '.join(against)}. "
+    if found.down.path == found.up.path:
+        text += f"{found.down.path} has the least in each direction."
+    else:
+        each = f"A path for each, {found.down.label} down and {found.up.label} up"
+        if found.gain.value == 0:
+            text += f"{each}, is no better in the worse direction."
+        else:
+            text += (
+                f"{each}, has {gain(found.gain, traffic)} in the worse direction. "
+                "This needs a tunnel whose two ends send on different paths."
+            )
+    return [Statement("directions", text)]
 
 
 def _place(advice: Findings, one: Standing) -> Place:

@@ -49,7 +49,7 @@ def search(
     variations cost too many events. Recordings are left out: a router cannot shape to a rate that
     changes.
     """
-    able = [index for index, path in enumerate(setting.paths) if _can_be_shaped(path)]
+    able = [index for index, path in enumerate(setting.paths) if can_be_shaped(path)]
     if not setting.traffic.beside or not able:
         return None
     singles = [Candidate((index,)) for index in able]
@@ -84,13 +84,14 @@ def _compared(setting: Setting, one: Candidate, outcomes: Sequence[Outcome], bas
     )
 
 
-def _can_be_shaped(path: KnownPath) -> bool:
+def can_be_shaped(path: KnownPath) -> bool:
+    """Return whether a router can shape the path: it has a rate, and no such queue yet."""
     return path.discipline is None and path.trace is None and path.back_trace is None
 
 
 def _shaped(path: KnownPath) -> KnownPath:
     """Return a path with FQ-CoDel in both directions, below its rates."""
-    if path.rate_bps is None or not _can_be_shaped(path):
+    if path.rate_bps is None or not can_be_shaped(path):
         return path
     back = None if path.back_bps is None else round(path.back_bps * SHAPED)
     return replace(path, queue="fq_codel", rate_bps=round(path.rate_bps * SHAPED), back_bps=back)

@@ -95,6 +95,39 @@ def _queue(text: str, document: Document) -> Iterator[str]:
         yield "the recommendation is another"
 
 
+def _directions(text: str, document: Document) -> Iterator[str]:
+    found, scale = document["both_directions"], unit(document)
+    rows = {
+        f"{one['path']} alone{' with FQ-CoDel' if one['shaped'] else ''}": one for one in found["one_path"]
+    }
+    pattern = rf"(\S+ alone(?: with FQ-CoDel)?) (?:is best, with|has) ({AMOUNT})(?: down)? and ({AMOUNT})"
+    told = re.findall(pattern, text)
+    for label, *said in told:
+        row = rows[label]
+        if not all(amount(one).says(row[key] * scale) for one, key in zip(said, ("down", "up"), strict=True)):
+            yield f"{label} has {row}"
+    if len(told) != min(len(rows), 4) or rows[told[0][0]]["worse"] > min(
+        one["worse"] for one in rows.values()
+    ):
+        yield f"the paths are {rows}"
+    if f" of {found['variations']} variations" not in text:
+        yield f"there are {found['variations']} variations"
+    each = found["a_path_each"]
+    for key in ("down", "up"):
+        if rows[each[key]][key] > min(row[key] for row in rows.values()):
+            yield f"the best paths are {each}"
+    name, other = (rows[each[key]]["path"] for key in ("down", "up"))
+    if name == other:
+        if f"{name} has the least in each direction" not in text:
+            yield f"the best path is {name}"
+        return
+    same = found["gain_percent"]["value"] == 0
+    if f" {each['down']} down and {each['up']} up, {'is no better' if same else 'has'} " not in text:
+        yield f"the best paths are {each}"
+    if not same and not estimate(gain(text.partition("A path for each")[2]), found["gain_percent"]):
+        yield f"the gain is {found['gain_percent']}"
+
+
 def shapeable(document: Document) -> bool:
     """Return whether one path alone is better with FQ-CoDel, beyond chance."""
     found = document["shaped"]
@@ -187,6 +220,7 @@ COMPARISONS: dict[str, Callable[[str, Document], Iterator[str]]] = {
     "place": _place,
     "better": _better,
     "queue": _queue,
+    "directions": _directions,
     "dropped": _dropped,
     "beside": _beside,
     "failure": _failure,

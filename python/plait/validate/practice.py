@@ -8,12 +8,14 @@ from itertools import pairwise
 from typing import Any
 
 from plait.scenarios.units import duration_ns, rate_bps, size_bytes
+from plait.validate.comparisons import estimate
 from plait.validate.reading import (
     AMOUNT,
     PERCENT,
     Document,
     amount,
     end,
+    gain,
     group,
     several,
     share,
@@ -110,6 +112,8 @@ def _sparing(text: str, document: Document) -> Iterator[str]:
 def _udp(text: str, document: Document) -> Iterator[str]:
     if ("these numbers are for blocks over TCP" in text) != document["asked"]["traffic"].startswith("blocks"):
         yield "the traffic is other"
+    if " Copies of all data " in text and not estimate(gain(text), _copies_gain(document) or {}):
+        yield f"copies gain {_copies_gain(document)}"
 
 
 def _note(text: str, _: Document) -> Iterator[str]:
