@@ -275,6 +275,8 @@ dist: $(VENV)/.installed $(PROFDATA)/llvm-profdata ## source distribution and wh
 	$(DIST)/venv/bin/maturin sdist --out $(DIST)
 	@# From what is in the source distribution, so that nothing can be missing there.
 	mkdir $(DIST)/source && tar xzf $(DIST)/plait-*.tar.gz --strip-components 1 -C $(DIST)/source
+	@# The licences of the linked crates go into the wheels.
+	$(PYTHON) packaging/licences.py plait-py $(DIST)/source/python/plait/THIRD-PARTY.txt
 	@root=$$PWD; dist=$$PWD/$(DIST); host=$$(rustc -vV | sed -n 's/^host: //p'); \
 	export PATH="$$dist/venv/bin:$$PATH" VIRTUAL_ENV="$$dist/venv" CARGO_TARGET_DIR="$$root/target"; \
 	(cd $$dist/source; RUSTFLAGS="-Cprofile-generate=$$dist/counts" \

@@ -9,15 +9,14 @@ starts no service; its removal stops and disables them.
 from __future__ import annotations
 
 import gzip
-import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
+from licences import said, third_party
 from man import page
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -50,8 +49,6 @@ License: Expat
 License: Apache-2.0
  The text is in /usr/share/common-licenses/Apache-2.0.
 """
-LICENCES = ("LICENSE*", "LICENCE*", "COPYING*", "COPYRIGHT*", "NOTICE*")
-"""Files of a crate that hold its licence."""
 
 
 def main(program: Path, folder: Path) -> None:
@@ -75,7 +72,7 @@ def main(program: Path, folder: Path) -> None:
         frame = (ROOT / "packaging/man/plait-quic.1.in").read_text()
         write(tree / "usr/share/man/man1/plait-quic.1.gz", page(frame, program, version))
         put(ROOT / "CHANGELOG.md", documents / "CHANGELOG.md", 0o644)
-        write(documents / "third-party.gz", "\n".join(third_party()))
+        write(documents / "third-party.gz", "\n".join(third_party("plait-quic")))
         expat = (ROOT / "LICENSE-MIT").read_text().partition("\n\n")[2].strip().splitlines()
         indented = "\n".join(f" {line or '.'}" for line in expat)
         write(documents / "copyright", COPYRIGHT.format(expat=indented))
@@ -95,24 +92,6 @@ def main(program: Path, folder: Path) -> None:
     print(f"wrote {package}, {package.stat().st_size / 1e6:.1f} MB")
 
 
-def third_party() -> Iterator[str]:
-    """Yields the licence of each crate that is linked into the program, with its files."""
-    linked = said(
-        "cargo", "tree", "--locked", "-p", "plait-quic", "-e", "normal", "--prefix", "none", "-f", "{p}"
-    )
-    known = json.loads(said("cargo", "metadata", "--locked", "--format-version", "1"))["packages"]
-    crates = {(one["name"], one["version"]): one for one in known if one["source"] is not None}
-    names = sorted({tuple(line.split()[:2]) for line in linked.splitlines() if line})
-    for name, version in names:
-        one = crates.get((name, version.removeprefix("v")))
-        if one is None:  # a crate of Plait
-            continue
-        yield f"{name} {one['version']}: {one['license']}\n"
-        folder = Path(one["manifest_path"]).parent
-        for file in sorted({file for pattern in LICENCES for file in folder.glob(pattern) if file.is_file()}):
-            yield f"{file.name} of {name}:\n\n{file.read_text()}\n"
-
-
 def write(file: Path, text: str) -> None:
     """Writes a file, compressed if its name says so, and makes its folders."""
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -126,11 +105,6 @@ def put(source: Path, target: Path, mode: int) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(source, target)
     target.chmod(mode)
-
-
-def said(*command: str) -> str:
-    """Returns the output of a command."""
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import io
 import re
 import subprocess
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from plait.advice.page import page
 from plait.advice.trial import Cell, Setting, TrialRunner
 from plait.advice.variations import variations
 from plait.advice.wording import purpose
+from plait.statistics.estimate import Estimate
 from plait.support.progress import Progress
 from plait.validate.fresh import contradictions
 from plait.validate.statements import complaints
@@ -158,9 +160,44 @@ def test_fq_codel_is_named_where_a_transfer_fills_the_queue() -> None:
     for text in (said["text"].replace("at 90", "at 80"), said["text"].replace(" less delay", " more delay")):
         wrong = {**document, "statements": [{"kind": "queue", "text": text}]}
         assert any(line.startswith("queue:") for line in complaints(wrong))
+    # The advised device gets the queue that was simulated, and the undoing removes it.
+    told = [one["command"] for one in document["commands"]]
+    mark, rate = ("DSL", 1800) if advice.shaped.path == "dsl" else ("LTE", 2700)
+    assert f"tc class replace dev DEVICE_{mark} parent 1: classid 1:1 htb rate {rate}kbit" in told
+    assert f"tc qdisc del dev DEVICE_{mark} root" in told
+    none = replace(advice, shaped=replace(advice.shaped, gain=Estimate(3.0, -1.0, 7.0))).document()
+    assert not any("fq_codel" in one["command"] for one in none["commands"])
+    assert any(one["text"].startswith("Not 10 % better, ") for one in none["statements"])
+    assert complaints(none) == []
     document["statements"].remove(said)
-    assert "a path alone with FQ-CoDel is better, and no sentence says so" in complaints(document)
+    assert "a path alone ran with FQ-CoDel, and no sentence says so" in complaints(document)
     assert advise(paths, "blocks:500kbit", schedulers=FEW, events=300_000).shaped is None
+
+
+def test_a_call_is_judged_by_both_directions() -> None:
+    """The upload fills the queue of dsl, whose download stays the quicker one."""
+    paths = ["dsl 16Mbit 10ms back=2Mbit queue=500ms", "lte 9Mbit 60ms back=6Mbit queue=100ms"]
+    down, up = (
+        advise(paths, "blocks:500kbit+upload", schedulers=FEW, direction=way, events=EVENTS)  # type: ignore[arg-type]
+        for way in ("down", "up")
+    )
+    for advice in (down, up):
+        found = advice.directions
+        assert found is not None
+        rows = {one.label: one for one in found.paths}
+        assert rows["dsl alone"].down < rows["lte alone"].down < rows["dsl alone"].up
+        assert min(one.up for one in found.paths) == found.up.up
+        assert complaints(advice.document()) == []
+        wrong = advice.document()
+        wrong["both_directions"]["one_path"][0]["down"] *= 2
+        assert any(line.startswith("directions:") for line in complaints(wrong))
+    assert down.directions is not None
+    assert up.directions is not None
+    # Both questions have the same answer, within the error of few variations.
+    for one in up.directions.paths:
+        same = next(row for row in down.directions.paths if row.label == one.label)
+        assert (one.down, one.up) == pytest.approx((same.down, same.up), rel=0.3)
+    assert advise(paths, "blocks:500kbit", schedulers=FEW, events=300_000).directions is None
 
 
 def test_an_upload_beside_an_upload_is_named_once() -> None:

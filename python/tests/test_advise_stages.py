@@ -76,7 +76,7 @@ def test_the_delay_during_a_failure_is_told_beside_one_path_alone() -> None:
     few = replace(advice, simulated=replace(advice.simulated, variations=10))
     assert advice.choice is not None
     assert advice.choice.best.worth_in == 0
-    said = "Probable, since 10 variations are few: the gain is less than 10 % in 10 of 10 variations."
+    said = "Probable, since 10 variations are few: the gain of linux-default is less than 10 % in 10 of 10 variations."
     assert said in few.text
     text = "10 variations are few: --seed 2 gives others, and so does another order of the paths."
     assert text in few.text
@@ -122,7 +122,7 @@ def test_the_undecided_buffer_has_its_delay_as_less_or_more() -> None:
     unknown = BufferAdvice(stock(), 64_000, cost, 3.0, 32_000, Estimate(0.0), False, 800, (), 8, 1.0)
     changed = replace(advice, buffer=unknown, verdict="worth")
     assert (unknown.enough, unknown.too_small) == (False, False)
-    said = "Compared with an unlimited one, it has +9.6 % goodput (95 % interval −10 to +26 %)"
+    said = "it has +9.6 % goodput (not distinguishable from zero: 95 % interval −10 to +26 %)"
     assert said in changed.text.replace("\n", " ")
     document = changed.document()
     assert not any(line.startswith("buffer:") for line in complaints(document))
@@ -135,6 +135,21 @@ def test_a_stream_carries_its_rate() -> None:
     assert advice.single.goodput_bps == pytest.approx(1e6, rel=0.01)
     saved = plait.run(advice.scenario, stock()).metrics["goodput_bps"]
     assert saved == pytest.approx(1e6, rel=0.02)
+
+
+def test_the_proxy_sends_copies_only_if_they_are_not_worse() -> None:
+    advice = advise([DSL, LTE], "blocks:500kbit", schedulers=FEW, events=500_000)
+    row = next(one for one in advice.standings if one.label == "redundant")
+    assert not advice.several
+    for gain, option in (
+        (Estimate(-30.0, -40.0, -20.0), "--backup DEVICE_LTE"),
+        (row.gain, "--redundant-port PORT"),
+    ):
+        rows = tuple(replace(one, gain=gain) if one is row else one for one in advice.standings)
+        here = replace(advice, standings=rows)
+        assert option in commands(here)[1].text
+        assert complaints(here.document()) == []
+    assert "Now do it (dsl, with lte as a spare; " in advice.text
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,7 @@ def test_a_path_that_is_not_worth_it_is_a_spare() -> None:
     assert advice.verdict == "not worth"
     told = [one.text for one in commands(advice)]
     assert "ip mptcp endpoint add ADDRESS_SAT dev DEVICE_SAT subflow backup" in told
-    assert "Now do it (as a spare only" in advice.text
+    assert "Now do it (dsl, with sat as a spare;" in advice.text
 
 
 @pytest.mark.kernel

@@ -96,6 +96,7 @@ def test_long_bands_do_not_flatten_the_curves(dataset: Dataset) -> None:
     bands = max(np.asarray(band.get_paths()[0].vertices)[:, 1].max() for band in axes.collections)
     assert bands > 2 * highest
     assert axes.get_ylim() == pytest.approx((0, 2 * highest))
+    assert "bands cut" in [text.get_text() for text in axes.texts]
 
 
 def test_more_schedulers_have_a_panel_each(dataset: Dataset) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from plait import _core
-from plait.advice import budget, buffer, document, failure, page, shaped, threshold
+from plait.advice import budget, buffer, directions, document, failure, page, shaped, threshold
 from plait.advice.buffer import BufferAdvice
 from plait.advice.candidates import SPARING, Candidate, candidates, checked, usual_schedulers
 from plait.advice.capped import Capped, capped, deciding
@@ -46,6 +46,7 @@ class Advice(Findings):
     capped: paths whose given losses limit the goodput, or decide the delay.
     failure: if one of several paths is recommended, the effect of its failure.
     shaped: beside a transfer, the best path alone with FQ-CoDel on its router.
+    directions: for blocks beside a transfer, one path for both directions or a path for each.
     asked: the traffic as given; it differs from the setting's if a transfer is too large to
         simulate.
     scenario: the input unchanged, with the scheduler of `choice`.
@@ -164,9 +165,10 @@ def _advise(
     if choice is not None and judged != "nothing" and not worthwhile(judged, choice, traffic):
         failing = failure.search(runner, setting, grid, best, events * budget.FAILURE_SHARE)
     advised = choice.best if choice is not None and worthwhile(judged, choice, traffic) else single
-    queued = None
+    queued = both = None
     if judged != "nothing":
         queued = shaped.search(runner, setting, grid, advised.candidate, events * budget.SHAPED_SHARE)
+        both = directions.search(runner, setting, grid, events * budget.SHAPED_SHARE)
     every = Candidate(tuple(range(len(setting.paths))))
     scenario = runner.scenario(Cell(setting, every, runner.nominal, grid.duration_ns))
     return Advice(
@@ -184,6 +186,7 @@ def _advise(
         capped=tuple(deciding(limited, setting, advised)),
         failure=failing,
         shaped=queued,
+        directions=both,
         simulated=Simulated(
             variations=grid.variations,
             explored=explored.variations if multiple else 0,

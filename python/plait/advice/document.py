@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from plait.advice import doing, wording
@@ -116,6 +117,14 @@ def document(advice: Findings) -> dict[str, Any]:
             "median": advice.shaped.score,
             "beside_bps": advice.shaped.beside_bps,
             "variations": advice.shaped.variations,
+        },
+        "both_directions": None
+        if advice.directions is None
+        else {
+            "one_path": [asdict(one) for one in advice.directions.paths],
+            "a_path_each": {"down": advice.directions.down.label, "up": advice.directions.up.label},
+            "gain_percent": _estimate(advice.directions.gain),
+            "variations": advice.directions.variations,
         },
         "commands": [{"command": one.text, "at": one.at, "why": one.why} for one in doing.commands(advice)],
         "asked": {

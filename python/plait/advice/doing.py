@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from plait.advice import numbers
 from plait.advice.candidates import base_name
 from plait.advice.findings import Findings
-from plait.advice.further import iperf3, lossy, spares
+from plait.advice.further import copied, iperf3, lossy, spares
+from plait.advice.shaped import SHAPED
 from plait.advice.statement import Statement
-from plait.advice.wording import answer, needless
+from plait.advice.wording import answer, listed, needless, others
 from plait.linux.refusals import KERNEL_NAMES
 
 FIRST_TABLE = 102
@@ -80,6 +82,7 @@ def commands(advice: Findings) -> list[Command]:
     # Calls and games usually use UDP, which MPTCP does not carry.
     found = _udp(advice, names) if advice.asked.kind == "blocks" else []
     enabled = FOR_TCP + ENABLED if found else ENABLED
+    found += _queue(advice)
     found.append(Command("sysctl -w net.mptcp.enabled=1", "both ends", enabled))
     found.append(Command(f"ip mptcp limits set subflow {MOST_SUBFLOWS}", "both ends", enabled))
     if advice.setting.congestion != "cubic":
@@ -107,6 +110,7 @@ def commands(advice: Findings) -> list[Command]:
             "joins more than 0, fallbacks 0",
         ),
     ]
+    found += [Command(f"tc qdisc del dev {device} root", at, UNDO) for device, at, _ in _shapes(advice)]
     found.append(Command("ip mptcp endpoint flush", "client", UNDO))
     for table, name in enumerate(names[1:], FIRST_TABLE):
         found.append(Command(f"ip rule del from ADDRESS_{_mark(name)} table {table}", "client", UNDO))
@@ -119,12 +123,19 @@ def statements(advice: Findings) -> list[Statement]:
     found = commands(advice)
     if not found:
         return []
-    use = "both used" if advice.several else "as a spare only"
+    rest = others(advice)
+    first = advice.single.label.removesuffix(" alone")
+    use = (
+        "both used"
+        if advice.several
+        else f"{first}, with {listed(rest)} as {'a spare' if len(rest) == 1 else 'spares'}"
+    )
     if len(advice.setting.paths) > 2 and advice.several:
         use = "every path used that is worth it"
     begin = f"Now do it ({use}; as root, Linux from 6.12 on at both ends; see docs/deploy.md):"
     if advice.asked.kind == "blocks":
-        begin = f"{begin.removesuffix(':')}. The first two commands are for UDP, as calls use it:"
+        every = ", and send it over every path" if copied(advice) else ""
+        begin = f"{begin.removesuffix(':')}. The first two commands are for UDP, as calls use it{every}:"
     said, note = [Statement("do", begin)], ""
     for one in found:
         if one.note != note:
@@ -192,12 +203,11 @@ def _measured(advice: Findings) -> tuple[list[Command], str]:
 
 
 def _udp(advice: Findings, names: list[str]) -> list[Command]:
-    """Return the commands of the UDP proxy: all data on each path, or metered paths as backups."""
-    metered = [path.name for path in advice.setting.paths if path.metered]
-    spare = [name for name in names if name in metered] if len(metered) < len(names) else names[1:]
-    how = "--redundant-port PORT"
-    if spares(advice):
-        how = " ".join(f"--backup DEVICE_{_mark(name)}" for name in spare)
+    """Return the commands of the UDP proxy: copies on each path, or spares."""
+    spare = [name for name in spares(advice) if name in names]
+    how = " --redundant-port PORT" if copied(advice) else ""
+    if len(spare) < len(names):
+        how += "".join(f" --backup DEVICE_{_mark(name)}" for name in spare)
     control = " --congestion bbr" if lossy(advice) else ""
     return [
         Command(
@@ -207,11 +217,40 @@ def _udp(advice: Findings, names: list[str]) -> list[Command]:
         ),
         Command(
             "plait proxy SERVER:4433 --fingerprint HEX --secret TEXT "
-            f"--udp 127.0.0.1:PORT=HOST:PORT {how}{control}",
+            f"--udp 127.0.0.1:PORT=HOST:PORT{how}{control}",
             "client",
             "UDP to 127.0.0.1:PORT goes over all paths to HOST:PORT",
         ),
     ]
+
+
+def _queue(advice: Findings) -> list[Command]:
+    """Return the commands for FQ-CoDel below the rate of a path that is better alone with it."""
+    return [
+        Command(text, at, f"FQ-CoDel at {numbers.share(SHAPED)} of the rate")
+        for device, at, bps in _shapes(advice)
+        for text in (
+            f"tc qdisc replace dev {device} root handle 1: htb default 1",
+            f"tc class replace dev {device} parent 1: classid 1:1 htb rate {round(bps * SHAPED / 1e3)}kbit",
+            f"tc qdisc replace dev {device} parent 1:1 fq_codel",
+        )
+    ]
+
+
+def _shapes(advice: Findings) -> list[tuple[str, str, int]]:
+    """Return device, place and the path's rate of each queue that the transfer would fill.
+
+    A router shapes what it sends: an upload on the path's device, a download towards the client.
+    """
+    found, setting = advice.shaped, advice.setting
+    if found is None or not found.better:
+        return []
+    path = next(one for one in setting.paths if one.name == found.path)
+    is_up = setting.traffic.beside == "upload"
+    forward = is_up == (setting.direction == "up")
+    bps = path.rate_bps if forward or path.back_bps is None else path.back_bps
+    device = f"DEVICE_{_mark(path.name)}" if is_up else "DEVICE_TO_CLIENT"
+    return [] if bps is None else [(device, f"router of {path.name}", bps)]
 
 
 def _mark(name: str) -> str:

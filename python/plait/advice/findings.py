@@ -8,6 +8,7 @@ from plait.advice import budget
 from plait.advice.buffer import BufferAdvice
 from plait.advice.capped import Capped
 from plait.advice.deployment import Answer
+from plait.advice.directions import Directions
 from plait.advice.failure import Failure
 from plait.advice.judging import Choice, Standing, Verdict, worthwhile
 from plait.advice.shaped import Shaped
@@ -57,6 +58,7 @@ class Findings:
     capped: tuple[Capped, ...]
     failure: Failure | None
     shaped: Shaped | None
+    directions: Directions | None
     simulated: Simulated
     scenario: Scenario
 

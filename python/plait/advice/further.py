@@ -11,9 +11,12 @@ from plait.advice.findings import Findings
 from plait.advice.judging import WORTH_PERCENT
 from plait.advice.statement import Statement
 from plait.advice.threshold import SimulatedValue, Threshold
-from plait.advice.wording import gain, listed, needless
+from plait.advice.wording import gain, listed, needless, others, used
 from plait.scenarios.units import NANOSECONDS
+from plait.statistics.estimate import Estimate
 
+COPYING = "redundant"
+"""The scheduler that sends all data on every path."""
 TOLD_APART = 1.0
 """Percent. The gain with another value is also mentioned if it is larger by this much."""
 SELDOM = 0.5
@@ -98,20 +101,53 @@ def udp(advice: Findings) -> list[Statement]:
 
 def _proxy(advice: Findings) -> str:
     """Tell how the printed commands of the proxy carry UDP."""
-    if spares(advice):
-        said = "With plait proxy --backup, they use the metered path only if the other one fails."
-    else:
-        paths = len(advice.setting.paths)
+    spare, paths = spares(advice), len(advice.setting.paths)
+    if spare:
+        said = f"With plait proxy --backup, they use {listed(spare)} only if no other path works."
+    elif copied(advice):
         times = "twice" if paths == 2 else f"{paths} times"
         said = f"plait proxy --redundant-port sends each datagram on every path: {times} the data."
+    else:
+        said = "plait proxy chooses a path for each datagram."
+    worse = copies_gain(advice)
+    if worse is not None and not copied(advice):
+        against = used(advice).label
+        said += (
+            f" Copies of all data on every path have {gain(worse, advice.setting.traffic)} against {against}."
+        )
     if lossy(advice):
         said += " Without --congestion bbr at both ends, the proxy has CUBIC, which slows down at each loss."
     return said
 
 
-def spares(advice: Findings) -> bool:
-    """Return whether the proxy keeps paths as spares: those that are metered."""
-    return any(path.metered for path in advice.setting.paths)
+def spares(advice: Findings) -> list[str]:
+    """Return the paths that the proxy keeps as spares.
+
+    These are the metered ones. If copies are worse than one path alone, these are all others.
+    """
+    metered = [path.name for path in advice.setting.paths if path.metered]
+    if metered:
+        return metered if len(metered) < len(advice.setting.paths) else others(advice)
+    return [] if advice.several or copied(advice) else others(advice)
+
+
+def copied(advice: Findings) -> bool:
+    """Return whether the proxy sends each datagram on every path.
+
+    It does not if a path is metered, or if the runs show that copies of all data are worse.
+    """
+    found = copies_gain(advice)
+    if any(path.metered for path in advice.setting.paths):
+        return False
+    high = None if found is None else found.value if found.high is None else found.high
+    return found is None or high is None or high >= 0 or found.value >= -advice.setting.traffic.alike_percent
+
+
+def copies_gain(advice: Findings) -> Estimate | None:
+    """Return the gain of copies of all data over the recommendation; None if no run has both."""
+    if advice.several and advice.choice is not None:
+        return advice.choice.lags.get(COPYING)
+    return next((one.gain for one in advice.standings if one.label == COPYING), None)
 
 
 def lossy(advice: Findings) -> bool:
@@ -214,9 +250,13 @@ def _path_adds(advice: Findings) -> list[Statement]:
     said = ", ".join(f"{one.path} {numbers.signed(one.gain.value)}" for one in advice.left_out)
     again = needless(advice) if advice.verdict == "worth" else None
     ask = f" Ask again without {again}: other schedulers may then be as good." if again else ""
-    count = advice.left_out[0].variations
+    assert advice.choice is not None
+    count, label = advice.left_out[0].variations, advice.choice.best.label
     return [
-        Statement("path-adds", f"Gain that each path adds to the others ({count} variations): {said}.{ask}")
+        Statement(
+            "path-adds",
+            f"Gain that each path adds to the others with {label} ({count} variations): {said}.{ask}",
+        )
     ]
 
 

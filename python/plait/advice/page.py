@@ -26,6 +26,7 @@ def before(advice: Findings) -> list[Statement]:
         *remarks.upload(advice),
         *remarks.better(advice),
         *remarks.queue(advice),
+        *remarks.directions(advice),
         *remarks.processor(advice),
         *(further.udp(advice) if advice.asked.kind == "blocks" else []),
         *further.losses(advice),

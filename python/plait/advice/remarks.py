@@ -23,6 +23,8 @@ from plait.advice.wording import (
     value,
 )
 
+MOST_ROWS = 3
+"""Number of other paths in the sentence about both directions."""
 NEAR_BOUND = 25.0
 """Percent: if any scheduler can gain at most this much over the best one, the advice says so."""
 LATE_BEGINNING = 2.0
@@ -69,17 +71,46 @@ def better(advice: Findings) -> list[Statement]:
 
 
 def queue(advice: Findings) -> list[Statement]:
-    """Name the path that is better alone with FQ-CoDel than the recommendation is without it."""
+    """Compare the best path alone with FQ-CoDel, and the recommendation without it."""
     found, traffic = advice.shaped, advice.setting.traffic
-    if found is None or (found.gain.interval or (found.gain.value,))[0] < WORTH_PERCENT:
+    if found is None:
         return []
+    begin = "Better" if found.better else f"Not {WORTH_PERCENT:.0f} % better"
     text = (
-        f"Better, {found.path} alone with FQ-CoDel (SQM on its router, at {numbers.share(SHAPED)} of the rate): "
+        f"{begin}, {found.path} alone with FQ-CoDel (SQM on its router, at {numbers.share(SHAPED)} of the rate): "
         f"{value(traffic, found.score)} ({traffic.judged}), {gain(found.gain, traffic)} against "
         f"{used(advice).label} without it. The {traffic.beside} then carries {numbers.rate(found.beside_bps)} "
         f"(medians of {found.variations} variations). To ask for more paths with it: queue=fq_codel."
     )
     return [Statement("queue", text)]
+
+
+def directions(advice: Findings) -> list[Statement]:
+    """Weigh both directions of a call: one path for both, against a path for each."""
+    found, traffic = advice.directions, advice.setting.traffic
+    if found is None:
+        return []
+    best, *rest = found.paths
+    text = (
+        f"Both directions of a call over one path: {best.label} is best, with {value(traffic, best.down)} down and "
+        f"{value(traffic, best.up)} up ({traffic.judged}, medians of {found.variations} variations). "
+    )
+    against = [
+        f"{one.label} has {value(traffic, one.down)} and {value(traffic, one.up)}" for one in rest[:MOST_ROWS]
+    ]
+    text += f"{'; '.join(against)}. "
+    if found.down.path == found.up.path:
+        text += f"{found.down.path} has the least in each direction."
+    else:
+        each = f"A path for each, {found.down.label} down and {found.up.label} up"
+        if found.gain.value == 0:
+            text += f"{each}, is no better in the worse direction."
+        else:
+            text += (
+                f"{each}, has {gain(found.gain, traffic)} in the worse direction. "
+                "This needs a tunnel whose two ends send on different paths."
+            )
+    return [Statement("directions", text)]
 
 
 def _place(advice: Findings, one: Standing) -> Place:

@@ -8,7 +8,7 @@ from statistics import median
 
 from plait.advice.budget import SEARCHED
 from plait.advice.candidates import Candidate
-from plait.advice.judging import gain_of
+from plait.advice.judging import WORTH_PERCENT, gain_of
 from plait.advice.links import KnownPath
 from plait.advice.outcome import Outcome
 from plait.advice.trial import Cell, Grid, Setting, TrialRunner
@@ -33,6 +33,12 @@ class Shaped:
     beside_bps: float
     variations: int
 
+    @property
+    def better(self) -> bool:
+        """Whether it is better beyond chance, by enough to be worth it."""
+        low = self.gain.value if self.gain.low is None else self.gain.low
+        return low >= WORTH_PERCENT
+
 
 def search(
     runner: TrialRunner, setting: Setting, grid: Grid, advised: Candidate, events: float
@@ -43,7 +49,7 @@ def search(
     variations cost too many events. Recordings are left out: a router cannot shape to a rate that
     changes.
     """
-    able = [index for index, path in enumerate(setting.paths) if _can_be_shaped(path)]
+    able = [index for index, path in enumerate(setting.paths) if can_be_shaped(path)]
     if not setting.traffic.beside or not able:
         return None
     singles = [Candidate((index,)) for index in able]
@@ -78,13 +84,14 @@ def _compared(setting: Setting, one: Candidate, outcomes: Sequence[Outcome], bas
     )
 
 
-def _can_be_shaped(path: KnownPath) -> bool:
+def can_be_shaped(path: KnownPath) -> bool:
+    """Return whether a router can shape the path: it has a rate, and no such queue yet."""
     return path.discipline is None and path.trace is None and path.back_trace is None
 
 
 def _shaped(path: KnownPath) -> KnownPath:
     """Return a path with FQ-CoDel in both directions, below its rates."""
-    if path.rate_bps is None or not _can_be_shaped(path):
+    if path.rate_bps is None or not can_be_shaped(path):
         return path
     back = None if path.back_bps is None else round(path.back_bps * SHAPED)
     return replace(path, queue="fq_codel", rate_bps=round(path.rate_bps * SHAPED), back_bps=back)

@@ -190,8 +190,15 @@ class TrialRunner:
         if cell.variation is self.nominal:
             return None, None
         return (
-            self._piece(path.recording_ms, f"{index}-{cell.variation.number}", index, cell),
-            self._piece(path.back_recording_ms, f"{index}-{cell.variation.number}-back", index, cell),
+            self._piece(
+                path.recording_ms, f"{cell.setting.direction}-{index}-{cell.variation.number}", index, cell
+            ),
+            self._piece(
+                path.back_recording_ms,
+                f"{cell.setting.direction}-{index}-{cell.variation.number}-back",
+                index,
+                cell,
+            ),
         )
 
     def _piece(self, moments: NDArray[np.int64], name: str, index: int, cell: Cell) -> str | None:

@@ -83,7 +83,8 @@ def value(traffic: Traffic, score: float) -> str:
 def gain(found: Estimate, traffic: Traffic) -> str:
     """Format a gain with its interval.
 
-    Examples: ``+12 % goodput (95 % interval +11 to +13 %)``, ``12 % less delay (…)``.
+    Examples: ``+12 % goodput (95 % interval +11 to +13 %)``, ``12 % less delay (…)``. If the
+    interval contains zero, the words say so.
     """
     if traffic.more_is_better:
         said = f"{numbers.signed(found.value)} goodput"
@@ -95,8 +96,11 @@ def gain(found: Estimate, traffic: Traffic) -> str:
         if all(one.endswith("less") for one in ends):
             ends.reverse()
         between = numbers.from_to(ends)
-    alike = len(set(ends)) < 2  # in the written digits
-    return f"{said} (the same in all variations)" if alike else f"{said} (95 % interval {between})"
+    if len(set(ends)) < 2:  # in the written digits
+        return f"{said} (the same in all variations)"
+    low, high = found.interval or (0.0, 0.0)
+    doubt = "not distinguishable from zero: " if low < 0 < high else ""
+    return f"{said} ({doubt}95 % interval {between})"
 
 
 def needless(advice: Findings) -> str | None:
@@ -255,7 +259,7 @@ def _certain(advice: Findings) -> list[Statement]:
         word += f", {_condition(advice)}"
     elif word == "Probable" and holds == count:
         word += f", since {count} variations are few"
-    gains = f"the gain is {'at least' if more else 'less than'} {WORTH_PERCENT:.0f} %"
+    gains = f"the gain of {best.label} is {'at least' if more else 'less than'} {WORTH_PERCENT:.0f} %"
     said = [Statement("certain-gain", f"{word}: {gains} in {holds} of {count} variations.")]
     if not surely_more_than(MOSTLY, count, count):
         other = f"--seed {advice.simulated.seed + 1} gives others, and so does another order of the paths"

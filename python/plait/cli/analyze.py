@@ -161,8 +161,21 @@ def _print_whole(sheet: Sheet, found: Analysis, one: MetricAnalysis, words: Word
             f"{part.best[row.scheduler]:,}",
         )
         rows.append([*cells])
-    title = f"{heading(one.metric)}, {more} is better"
-    _print_beside(sheet, Content(headings, rows), title, _terms(found, part), one.metric)
+    title, terms = f"{heading(one.metric)}, {more} is better", _terms(found, part)
+    if sheet.latex:
+        caption = " ".join(filter(None, [f"{title[:1].upper()}{title[1:]}.", *terms.values(), _doubt(part)]))
+        sheet.table(Content(headings, rows), caption=caption, name=one.metric)
+    else:
+        _print_beside(sheet, Content(headings, rows), title, terms, one.metric)
+
+
+def _doubt(whole: Part) -> str:
+    """Return the warning of few units, as the sentence of a caption; empty if they are enough."""
+    from plait.analysis.regions import ENOUGH
+
+    if whole.units >= ENOUGH:
+        return ""
+    return f"Only {count_of(whole.units, whole.kind[:-1])}: too few for reliable intervals and p."
 
 
 def _terms(found: Analysis, part: Part) -> dict[str, str]:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from plait.support.latex import booktabs, comment
-from plait.support.tables import Content, table
+from plait.support.tables import RULED, Content, table
 
 WIDTH = 160
 """Columns of a table if standard output is not a terminal."""
@@ -63,7 +63,8 @@ class Sheet:
             said = caption or title or f"{self._title}, continued"
             self._title = title or self._title
             self._name = name or re.split("[:,(]", title)[0] or self._name
-            click.echo(booktabs(content, said, self._label()))
+            fitted = content.widths(self.width, RULED) is None
+            click.echo(booktabs(content, said, self._label(), fitted=fitted))
         else:
             self._console.print(table(content, self.width, title=title))
 

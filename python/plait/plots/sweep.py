@@ -89,10 +89,16 @@ def sweep_curves(
     if starts_at_zero(max(end, least(subject.metric)) for end in ends):
         panels[0].set_ylim(bottom=0)
     highest = max(one.value for curve in found for one in curve.estimates) * words.scale
+    cut = ""
     if panels[0].get_ylim()[1] > MOST_BAND * highest > 0:
         panels[0].set_ylim(top=MOST_BAND * highest)
+        if max(ends) * words.scale > MOST_BAND * highest:
+            panels[0].text(
+                0.99, 0.99, "bands cut", ha="right", va="top", size=SMALL, transform=panels[0].transAxes
+            )
+            cut = f", cut at {MOST_BAND:.0f} times the highest mean"
     grey = ", the other schedulers in grey" * (len(panels) > 1)
-    subject.caption(figure, f"means with intervals of 95 % {subject.over(kinds, x)}{grey}", note)
+    subject.caption(figure, f"means with intervals of 95 % {subject.over(kinds, x)}{cut}{grey}", note)
     return figure
 
 

@@ -39,7 +39,7 @@ def escaped(text: str) -> str:
     return "".join(ESCAPES.get(one, one) for one in text)
 
 
-def booktabs(content: Content, title: str = "", label: str = "") -> str:
+def booktabs(content: Content, title: str = "", label: str = "", *, fitted: bool = False) -> str:
     """Return a table's content as LaTeX.
 
     Columns of words are aligned left, those of numbers right. Bold text stays bold.
@@ -48,6 +48,7 @@ def booktabs(content: Content, title: str = "", label: str = "") -> str:
         content: the table.
         title: its caption.
         label: the name for references, such as ``tab:goodput``.
+        fitted: shrink the table to the width of the text, with the package graphicx.
     """
     columns = "".join("l" if place in content.words else "r" for place in range(len(content.headings)))
     lines = [r"\begin{table}", r"\centering\small"]
@@ -55,6 +56,8 @@ def booktabs(content: Content, title: str = "", label: str = "") -> str:
         lines.append(f"\\caption{{{escaped(title)}}}")
     if label:
         lines.append(f"\\label{{{label}}}")
+    if fitted:
+        lines.append(r"\resizebox{\linewidth}{!}{%")
     lines += [f"\\begin{{tabular}}{{@{{}}{columns}@{{}}}}", r"\toprule"]
     headings = [_heading(text, _longest(content, place)) for place, text in enumerate(content.headings)]
     lines += [f"{' & '.join(headings)} \\\\", r"\midrule"]
@@ -62,7 +65,8 @@ def booktabs(content: Content, title: str = "", label: str = "") -> str:
         lines.append(f"{' & '.join(map(_cell, row))} \\\\")
         if number in content.breaks and number + 1 < len(content.rows):
             lines.append(r"\midrule")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}"]) + "\n"
+    end = r"\end{tabular}}" if fitted else r"\end{tabular}"
+    return "\n".join([*lines, r"\bottomrule", end, r"\end{table}"]) + "\n"
 
 
 def comment(text: str) -> str:

@@ -22,6 +22,7 @@ Parts hold 1,000 rows each, by number, so interrupted and uninterrupted sweeps l
 |---|---|
 | `part-00000000.parquet`, … | columns of `columns.py`: number, point, seed, scheduler, variables, metrics |
 | `_plan.json` | the plan with the version of Plait; a resumed sweep must agree with it |
+| `_schedulers.json` | files of the user's schedulers, relative to the dataset; absent without any |
 | `_parts.sha256` | hashes of the parts, for `sha256sum --check` |
 | `_journal` | rows without a part; absent when the sweep is complete |
 

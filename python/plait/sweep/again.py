@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -16,6 +17,7 @@ from plait.scenarios.scenario import Scenario, from_table
 from plait.scenarios.scheduler import parse_choice
 from plait.support.machine import plait_version
 from plait.sweep.dataset import about
+from plait.sweep.dataset_writer import SCHEDULERS
 from plait.sweep.plan import Plan
 
 
@@ -40,8 +42,8 @@ def run_again(folder: str | PathLike[str], index: int, own: str | None = None) -
     Args:
         folder: folder of the dataset.
         index: as in its column `index`.
-        own: ``FILE.py:CLASS`` of the run's scheduler, if it is not built in: a dataset has only its
-            name.
+        own: ``FILE.py:CLASS`` of the run's scheduler, if it is not built in and its file is no longer
+            where the sweep found it.
 
     Raises:
         ScenarioError: there is no dataset or no such run, or a file of the plan is missing or
@@ -55,7 +57,7 @@ def run_again(folder: str | PathLike[str], index: int, own: str | None = None) -
         raise ScenarioError(message)
     rest, place = divmod(index, len(schedulers))
     point, seed = divmod(rest, seeds if isinstance(seeds, int) else len(seeds))
-    choice = _choice(folder, schedulers[place], own)
+    choice = _choice(folder, schedulers[place], own or _recorded(folder, schedulers[place]))
     _check_traces(folder, told["traces"])
     plan = plan_of(told, [choice], str(folder), of_one=True)
     (scheduler,) = plan.schedulers
@@ -113,6 +115,18 @@ def _parts(label: str) -> tuple[str, list[str]]:
     first, *rest = label.split(":")
     name, *given = rest if first.endswith(PYTHON + LIBRARIES) else (first, *rest)
     return name, given
+
+
+def _recorded(folder: Path, scheduler: Any) -> str | None:
+    """Return ``FILE:CLASS`` of a class of the user, if its file is where the sweep found it."""
+    try:
+        places = json.loads((folder / SCHEDULERS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    if isinstance(scheduler, str) or scheduler["class"] not in places:
+        return None
+    file = Path(os.path.normpath(folder / places[scheduler["class"]]))
+    return f"{file}:{_parts(scheduler['class'])[0]}" if file.is_file() else None
 
 
 def _choice(folder: Path, scheduler: Any, own: str | None) -> Any:

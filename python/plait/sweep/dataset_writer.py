@@ -30,6 +30,8 @@ from plait.sweep.journal import Journal, Row
 from plait.sweep.plan import Plan
 
 PLAN, PARTS, JOURNAL = "_plan.json", "_parts.sha256", "_journal"
+SCHEDULERS = "_schedulers.json"
+"""Files of the user's schedulers by label, relative to the dataset. A copy of a dataset may lack it."""
 ROWS = 1_000
 """Rows of a part."""
 PARTS_READ = 4
@@ -127,6 +129,7 @@ class DatasetWriter:
                 raise OutputError(message) from None
             document = {"name": self._plan.name, **self._about(), **identity}
             write_text(file, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+            self._write_schedulers()
             return
         try:
             found = json.loads(text)
@@ -142,6 +145,17 @@ class DatasetWriter:
                 f"expected the same plan, or another --out"
             )
             raise OutputError(message)
+
+    def _write_schedulers(self) -> None:
+        """Write the places of the user's schedulers, if there are any."""
+        folder = self.folder.resolve()
+        places = {
+            one.label: os.path.relpath((self._plan.folder / one.own.file).resolve(), folder)
+            for one in self._plan.schedulers
+            if one.own is not None
+        }
+        if places:
+            write_text(self.folder / SCHEDULERS, json.dumps(places, indent=1, ensure_ascii=False) + "\n")
 
     def _about(self) -> dict[str, Any]:
         columns = self._plan.columns
@@ -227,7 +241,7 @@ def _lock(folder: Path) -> int:
 
 def _sweep_up(folder: Path) -> None:
     """Remove the temporary files of a killed process: see `plait.support.files.whole_file`."""
-    for name in (PLAN, PARTS, JOURNAL, "part-????????.parquet"):
+    for name in (PLAN, PARTS, SCHEDULERS, JOURNAL, "part-????????.parquet"):
         for file in folder.glob(f".{Path(name).stem}-*{Path(name).suffix}"):
             file.unlink(missing_ok=True)
 

@@ -96,6 +96,7 @@ class Plan:
         self.seeds = _seeds(table.get("seeds", 1), origin)
         self.perturb = _flag(table, "perturb", len(self.seeds) > 1, origin)
         self.schedulers = planned(table["schedulers"], folder, origin)
+        self.folder = folder
         self.metrics = read_metrics(table.get("metric", []), folder, origin)
         self.set = _mapping(table.get("set", {}), f"{origin}: set")
         for key in ("seed", "scheduler"):

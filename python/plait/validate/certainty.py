@@ -32,12 +32,14 @@ def _word(word: str, holds: int, count: int) -> Iterator[str]:
 def _certain_gain(text: str, document: Document) -> Iterator[str]:
     """Check the number of variations with the gain, and the word for it."""
     found = re.match(
-        r"([A-Z][a-z ]+?)(?:,.*)?: the gain is (at least|less than) 10 % in (\d+) of (\d+) var", text
+        r"([A-Z][a-z ]+?)(?:,.*)?: the gain of (\S+) is (at least|less than) 10 % in (\d+) of (\d+) var", text
     )
     assert found is not None
+    if found[2] != document["scheduler"]:
+        yield f"the scheduler is {document['scheduler']}"
     row, count = standing(document, document["scheduler"]), document["simulated"]["variations"]
-    holds = row["worth_in"] if found[2] == "at least" else count - row["worth_in"]
-    if (int(found[3]), int(found[4])) != (holds, count):
+    holds = row["worth_in"] if found[3] == "at least" else count - row["worth_in"]
+    if (int(found[4]), int(found[5])) != (holds, count):
         yield f"it is in {holds} of {count}"
     yield from _word(found[1].lower(), holds, count)
 

@@ -77,7 +77,8 @@ def _better(text: str, document: Document) -> Iterator[str]:
 
 def _queue(text: str, document: Document) -> Iterator[str]:
     found, beside = document["shaped"], document["asked"]["traffic"].partition("+")[2]
-    if not text.startswith(f"Better, {found['path']} alone with FQ-CoDel ") or f" The {beside} " not in text:
+    begin = "Better" if shapeable(document) else "Not 10 % better"
+    if not text.startswith(f"{begin}, {found['path']} alone with FQ-CoDel ") or f" The {beside} " not in text:
         yield f"it is {found}"
     said = [amount(one) for one in re.findall(AMOUNT, text)]
     told = (found["median"] * unit(document), found["beside_bps"])
@@ -87,11 +88,44 @@ def _queue(text: str, document: Document) -> Iterator[str]:
         yield f"there are {found['variations']} variations"
     if not share(group(rf"at ({PERCENT}) of the rate", text)).says(found["rate_share"]):
         yield f"the rate is {found['rate_share']}"
-    if not estimate(gain(text.partition(", ")[2]), found["gain_percent"]) or not shapeable(document):
+    if not estimate(gain(text.partition(", ")[2]), found["gain_percent"]):
         yield f"the gain is {found['gain_percent']}"
     label = document["scheduler"] if several(document) else single(document)["label"]
     if f"against {label} without it" not in text:
         yield "the recommendation is another"
+
+
+def _directions(text: str, document: Document) -> Iterator[str]:
+    found, scale = document["both_directions"], unit(document)
+    rows = {
+        f"{one['path']} alone{' with FQ-CoDel' if one['shaped'] else ''}": one for one in found["one_path"]
+    }
+    pattern = rf"(\S+ alone(?: with FQ-CoDel)?) (?:is best, with|has) ({AMOUNT})(?: down)? and ({AMOUNT})"
+    told = re.findall(pattern, text)
+    for label, *said in told:
+        row = rows[label]
+        if not all(amount(one).says(row[key] * scale) for one, key in zip(said, ("down", "up"), strict=True)):
+            yield f"{label} has {row}"
+    if len(told) != min(len(rows), 4) or rows[told[0][0]]["worse"] > min(
+        one["worse"] for one in rows.values()
+    ):
+        yield f"the paths are {rows}"
+    if f" of {found['variations']} variations" not in text:
+        yield f"there are {found['variations']} variations"
+    each = found["a_path_each"]
+    for key in ("down", "up"):
+        if rows[each[key]][key] > min(row[key] for row in rows.values()):
+            yield f"the best paths are {each}"
+    name, other = (rows[each[key]]["path"] for key in ("down", "up"))
+    if name == other:
+        if f"{name} has the least in each direction" not in text:
+            yield f"the best path is {name}"
+        return
+    same = found["gain_percent"]["value"] == 0
+    if f" {each['down']} down and {each['up']} up, {'is no better' if same else 'has'} " not in text:
+        yield f"the best paths are {each}"
+    if not same and not estimate(gain(text.partition("A path for each")[2]), found["gain_percent"]):
+        yield f"the gain is {found['gain_percent']}"
 
 
 def shapeable(document: Document) -> bool:
@@ -186,6 +220,7 @@ COMPARISONS: dict[str, Callable[[str, Document], Iterator[str]]] = {
     "place": _place,
     "better": _better,
     "queue": _queue,
+    "directions": _directions,
     "dropped": _dropped,
     "beside": _beside,
     "failure": _failure,

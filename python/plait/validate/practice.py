@@ -8,11 +8,14 @@ from itertools import pairwise
 from typing import Any
 
 from plait.scenarios.units import duration_ns, rate_bps, size_bytes
+from plait.validate.comparisons import estimate
 from plait.validate.reading import (
     AMOUNT,
     PERCENT,
     Document,
     amount,
+    end,
+    gain,
     group,
     several,
     share,
@@ -109,6 +112,8 @@ def _sparing(text: str, document: Document) -> Iterator[str]:
 def _udp(text: str, document: Document) -> Iterator[str]:
     if ("these numbers are for blocks over TCP" in text) != document["asked"]["traffic"].startswith("blocks"):
         yield "the traffic is other"
+    if " Copies of all data " in text and not estimate(gain(text), _copies_gain(document) or {}):
+        yield f"copies gain {_copies_gain(document)}"
 
 
 def _note(text: str, _: Document) -> Iterator[str]:
@@ -122,7 +127,7 @@ def _do(text: str, document: Document) -> Iterator[str]:
     first = document["commands"][0]["command"].startswith("plait proxy")
     if first != document["asked"]["traffic"].startswith("blocks"):
         yield "calls use UDP, and other traffic does not"
-    if ("as a spare only" in text) == several(document):
+    if (re.search(r" as (?:a spare|spares);", text) is not None) == several(document):
         yield f"the verdict is {document['verdict']}"
     told = [one["command"] for one in document["commands"]]
     endpoints = [one for one in told if one.startswith("ip mptcp endpoint add")]
@@ -133,6 +138,23 @@ def _do(text: str, document: Document) -> Iterator[str]:
     chosen = any(one.startswith("plait-mptcp use ") for one in told)
     if chosen != (here["where"] == "kernel" and several(document)):
         yield f"the scheduler is {here}"
+    found = document["shaped"]
+    shapes = found is not None and end(found["gain_percent"], "low") >= document["worth_percent"]
+    if any("fq_codel" in one for one in told) != shapes:
+        yield f"with FQ-CoDel: {found}"
+    copies = _copies_gain(document)
+    worse = copies is not None and end(copies, "value") < -5 and end(copies, "high") < 0
+    if worse and any("--redundant-port" in one for one in told):
+        yield f"copies gain {copies}"
+
+
+def _copies_gain(document: Document) -> dict[str, float | None] | None:
+    """Return the gain of copies on every path over the recommendation."""
+    if several(document):
+        found: dict[str, float | None] | None = document["against_scheduler_percent"].get("redundant")
+        return found
+    rows = [one for one in document["standings"] if one["label"] == "redundant"]
+    return rows[0]["gain_percent"] if rows else None
 
 
 def _command(text: str, document: Document) -> Iterator[str]:

@@ -73,12 +73,14 @@ def share(text: str) -> Written:
 def gain(text: str) -> tuple[Written, tuple[Written, Written] | None]:
     """Read a gain such as ``+12 % goodput (95 % interval +11 to +13 %)``, with its interval."""
     found = re.search(
-        rf"({PERCENT}) (?:the )?(?:goodput|delay|latency|time)\b(?: \(95 % interval ({ENDS})\))?", text
+        rf"({PERCENT}) (?:the )?(?:goodput|delay|latency|time)\b"
+        rf"(?: \((not distinguishable from zero: )?95 % interval ({ENDS})\))?",
+        text,
     )
     if found is None:
         message = f"no gain in {text!r}"
         raise ValueError(message)
-    value, ends = found.groups()
+    value, doubt, ends = found.groups()
     if ends is None:
         return percent(value), None
     first, second = ends.split(" to ")
@@ -96,6 +98,10 @@ def gain(text: str) -> tuple[Written, tuple[Written, Written] | None]:
         message = f"an interval from high to low in {text!r}"
         raise ValueError(message)
     low, high = sorted(both, key=lambda one: one.value)
+    # An end that is written as 0 may have either sign.
+    if (low.value * high.value > 0) if doubt else (low.value < 0 < high.value):
+        message = f"an interval with wrong words in {text!r}"
+        raise ValueError(message)
     return percent(value), (low, high)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from plait.validate.certainty import CERTAINTY, MOSTLY
-from plait.validate.comparisons import COMPARISONS, WORTH, estimate, shapeable, worth
+from plait.validate.comparisons import COMPARISONS, WORTH, estimate, worth
 from plait.validate.practice import PRACTICE, narrow
 from plait.validate.reading import (
     AMOUNT,
@@ -59,8 +59,8 @@ def complaints(document: Document) -> list[str]:
         found.append("losses decide a figure, and no sentence says so")
     if narrow(document) and "upload" not in kinds:
         found.append("an upload is slower than the blocks, and no sentence says so")
-    if shapeable(document) and "queue" not in kinds:
-        found.append("a path alone with FQ-CoDel is better, and no sentence says so")
+    if document["shaped"] is not None and "queue" not in kinds:
+        found.append("a path alone ran with FQ-CoDel, and no sentence says so")
     return found
 
 
