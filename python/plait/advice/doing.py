@@ -240,7 +240,8 @@ def _queue(advice: Findings) -> list[Command]:
 def _shapes(advice: Findings) -> list[tuple[str, str, int]]:
     """Return device, place and the path's rate of each queue that the transfer would fill.
 
-    A router shapes what it sends: an upload on the path's device, a download towards the client.
+    A router shapes packets that it sends: an upload on the path's device, a download towards the
+    client.
     """
     found, setting = advice.shaped, advice.setting
     if found is None or not found.better:
