@@ -178,7 +178,7 @@ def test_a_call_is_judged_by_both_directions() -> None:
     """The upload fills the queue of dsl, whose download stays the quicker one."""
     paths = ["dsl 16Mbit 10ms back=2Mbit queue=500ms", "lte 9Mbit 60ms back=6Mbit queue=100ms"]
     down, up = (
-        advise(paths, "blocks:500kbit+upload", schedulers=FEW, direction=way, events=EVENTS)  # type: ignore[arg-type]
+        advise(paths, "blocks:500kbit+upload", schedulers=FEW, direction=way, events=EVENTS)
         for way in ("down", "up")
     )
     for advice in (down, up):
