@@ -13,6 +13,7 @@ from plait.validate.reading import (
     AMOUNT,
     PERCENT,
     Document,
+    alike,
     amount,
     end,
     gain,
@@ -143,7 +144,7 @@ def _do(text: str, document: Document) -> Iterator[str]:
     if any("fq_codel" in one for one in told) != shapes:
         yield f"with FQ-CoDel: {found}"
     copies = _copies_gain(document)
-    worse = copies is not None and end(copies, "value") < -5 and end(copies, "high") < 0
+    worse = copies is not None and end(copies, "value") < -alike(document) and end(copies, "high") < 0
     if worse and any("--redundant-port" in one for one in told):
         yield f"copies gain {copies}"
 
